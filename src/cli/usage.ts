@@ -116,3 +116,10 @@ export function maxFailures(text: string): number | `${number}%` {
   if (/^\d+(\.\d+)?%$/.test(text)) return text as `${number}%`
   throw new InvalidArgumentError("It must be a number of rows, a share such as 5%, or 'all'.")
 }
+
+/** Reads NAME=VALUE of an option that may be repeated. */
+export function namesAndValues(text: string, before: Record<string, string> = {}): Record<string, string> {
+  const [, name, value] = /^([\w-]+)=(.*)$/s.exec(text) ?? []
+  if (name === undefined || value === undefined) throw new InvalidArgumentError('It must be NAME=VALUE.')
+  return { ...before, [name]: value }
+}

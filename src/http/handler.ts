@@ -5,7 +5,7 @@ import { methodNotAllowed } from 'hono/method-not-allowed'
 import { secureHeaders } from 'hono/secure-headers'
 import type { Highkiq } from '../app.ts'
 import { codeOf, HighkiqError, statusOfCode } from '../job/errors.ts'
-import { metaSubject, taskSubject } from '../tasks/link.ts'
+import type { LinkSubject } from '../tasks/link.ts'
 import { type Caller, isChange } from './access/access.ts'
 import { pendingEntry } from './access/audit.ts'
 import type { Peer } from './access/local.ts'
@@ -154,11 +154,11 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
 }
 
 /** Returns what a link must open to be enough for a route; undefined where a link is not. */
-function subjectOf({ access }: Route, { id }: Record<string, string>, { searchParams }: URL): string | undefined {
-  if (access === 'task' && id !== undefined) return taskSubject(id)
+function subjectOf({ access }: Route, { id }: Record<string, string>, { searchParams }: URL): LinkSubject | undefined {
+  if (access === 'task' && id !== undefined) return { task: id }
   if (access !== 'meta') return undefined
   const meta = membersIn(searchParams, 'meta')
-  return Object.keys(meta).length > 0 ? metaSubject(meta) : undefined
+  return Object.keys(meta).length > 0 ? { meta } : undefined
 }
 
 function refusal(thrown: unknown, { signal }: Request, { hq, server }: Arrival): Response {

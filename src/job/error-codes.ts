@@ -266,7 +266,7 @@ export const STATUS = {
    */
   BODY_TOO_SLOW: 408,
   /**
-   * HTTP: the login is missing or wrong, or the link does not open this task or has expired.
+   * HTTP: the login is missing or wrong, or the link does not open this task, has expired or was revoked.
    * What to do: Log in, or ask for a new link. If no link works, give the server the `secret` of the app that makes the links.
    */
   UNAUTHORIZED: 401,

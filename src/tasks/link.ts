@@ -8,6 +8,9 @@ import type { AppPort } from '../app/port.ts'
 import { type Duration, dueAt } from '../job/duration.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { checkOptions, shown } from '../job/options.ts'
+import type { Store } from '../store/contract.ts'
+import { checkMetaFilter, labelsOf } from './own-meta.ts'
+import { findTask, retryTransient } from './rows.ts'
 
 /** `change` is the submitter's own link; a link with `read` is read-only. */
 export const LINK_RIGHTS = ['change', 'read'] as const
@@ -20,22 +23,16 @@ export interface LinkOptions {
   rights?: LinkRights
 }
 
-/** The first characters of a token, and the text that is signed after its subject. */
-const PREFIX: Record<LinkRights, string> = { change: '', read: 'look.' }
-const SIGNED: Record<LinkRights, string> = { change: '', read: ' look' }
+/** What a link opens: a task, or the list of the tasks with these values in their `meta`. */
+export type LinkSubject = { task: string } | { meta: Readonly<Record<string, string>> }
 
 export type Links = ReturnType<typeof linksOf>
 
-/** Returns the subject of a link that opens one task. */
-export function taskSubject(id: string): string {
-  return `task ${id}`
-}
-
-/** Returns the subject of a link that opens the list of the tasks with these values in their `meta`. */
-export function metaSubject(meta: Readonly<Record<string, string>>): string {
+/** Returns the name of a list of tasks. */
+export function listOf(meta: Readonly<Record<string, string>>): string {
   const search = new URLSearchParams(meta)
   search.sort()
-  return `tasks ${search}`
+  return String(search)
 }
 
 /** Returns the secret that signs the links of an app: its option, or a text that the store keeps. */
@@ -54,7 +51,7 @@ export async function linkOf(app: AppPort, id: string, options: LinkOptions): Pr
     throw invalidOption(message)
   }
   const until = linkEnd('task.link', expires, app.now())
-  const token = await linksOf(() => linkSecret(app), app.now).taskToken(id, rights, until)
+  const token = await linksOf(app, () => linkSecret(app)).taskToken(id, rights, until)
   return `${publicUrl.replace(/\/+$/, '')}/tasks/${id}?token=${token}`
 }
 
@@ -68,41 +65,113 @@ export function linkEnd(what: string, expires: LinkOptions['expires'], now: numb
 
 /** Returns the end that a token names, in seconds since the epoch. It does not check the token. */
 export function endOfToken(token: string): number | undefined {
-  const [, , seconds] = TOKEN.exec(token) ?? []
-  return seconds === undefined ? undefined : Number(seconds)
+  return readToken(token)?.until
 }
 
-/** A token: its rights, the seconds since the epoch at which it ends, and the signature of both and of the subject. */
-const TOKEN = /^(look\.)?(?:(\d{1,13})\.)?([\w-]{43})$/
+/** Ends all links to a list of tasks. @throws INVALID_OPTION */
+export async function revokeListLinks({ store }: AppPort, meta: unknown): Promise<void> {
+  checkMetaFilter('tasks.revokeLinks', meta)
+  await retryTransient(() => store.results.raiseLinkVersion(listOf(labelsOf(meta))))
+}
 
-export function linksOf(secret: () => Promise<string>, now: () => number) {
-  const sign = async (subject: string, rights: LinkRights, until?: number) =>
-    createHmac('sha256', await secret())
-      .update(`highkiq ${subject}${SIGNED[rights]}${until === undefined ? '' : ` until ${until}`}`)
-      .digest()
-  const token = async (subject: string, rights: LinkRights, until?: number) => {
-    const signature = (await sign(subject, rights, until)).toString('base64url')
-    return `${PREFIX[rights]}${until === undefined ? '' : `${until}.`}${signature}`
-  }
+/** What a token says. All of it is signed, with the subject. */
+interface Claims {
+  rights: LinkRights
+  /** How often the links of the subject had been revoked. */
+  version: number
+  /** When the link ends, in seconds since the epoch. */
+  until: number | undefined
+  /** For a task that a list shows: the list, and the version of its links. The link ends with them. */
+  from?: { list: string; version: number } | undefined
+}
+
+/** What links need of an app. The store is opened when the first link is used. */
+type LinkStore = Pick<AppPort, 'now'> & { readonly store: Pick<Store, 'tasks' | 'results'> }
+
+/** The parts of a token, each of them optional but the signature. */
+const TOKEN = /^(look\.)?(?:v(\d{1,15})\.)?(?:l(\d{1,15})-([\w-]*)\.)?(?:(\d{1,13})\.)?([\w-]{43})$/
+
+function readToken(token: string): (Claims & { signature: string }) | undefined {
+  const [, read, version = 0, listVersion, encoded = '', seconds, signature] = TOKEN.exec(token) ?? []
+  if (signature === undefined) return undefined
+  const list = Buffer.from(encoded, 'base64url').toString()
+  // Otherwise a list could be named so that the text that is signed has other claims.
+  if (/\s/.test(list)) return undefined
   return {
-    /** Each returns a token that ends at `until`, in seconds since the epoch. */
-    taskToken: (id: string, rights: LinkRights, until?: number) => token(taskSubject(id), rights, until),
-    metaToken: (meta: Readonly<Record<string, string>>, rights: LinkRights, until?: number) =>
-      token(metaSubject(meta), rights, until),
+    rights: read ? 'read' : 'change',
+    version: Number(version),
+    until: seconds === undefined ? undefined : Number(seconds),
+    from: listVersion === undefined ? undefined : { list, version: Number(listVersion) },
+    signature,
+  }
+}
+
+function writeToken({ rights, version, from, until }: Claims, signature: string): string {
+  return [
+    ...(rights === 'read' ? ['look'] : []),
+    ...(version === 0 ? [] : [`v${version}`]),
+    ...(from ? [`l${from.version}-${Buffer.from(from.list).toString('base64url')}`] : []),
+    ...(until === undefined ? [] : [until]),
+    signature,
+  ].join('.')
+}
+
+/** Returns the text that is signed. No other claims give the same text, because the name of a list has no spaces. */
+function signedText(subject: LinkSubject, { rights, version, from, until }: Claims): string {
+  return [
+    'task' in subject ? `highkiq task ${subject.task}` : `highkiq tasks ${listOf(subject.meta)}`,
+    ...(rights === 'read' ? ['look'] : []),
+    ...(version === 0 ? [] : [`version ${version}`]),
+    ...(from ? [`from ${from.list} ${from.version}`] : []),
+    ...(until === undefined ? [] : [`until ${until}`]),
+  ].join(' ')
+}
+
+export function linksOf(app: LinkStore, secret: () => Promise<string>) {
+  const sign = async (subject: LinkSubject, claims: Claims) =>
+    createHmac('sha256', await secret())
+      .update(signedText(subject, claims))
+      .digest()
+  const token = async (subject: LinkSubject, claims: Claims) =>
+    writeToken(claims, (await sign(subject, claims)).toString('base64url'))
+  const listVersion = (list: string) => app.store.results.linkVersion(list)
+  /** @throws UNKNOWN_TASK */
+  const versionOf = async (subject: LinkSubject) =>
+    'task' in subject ? (await findTask(app, subject.task)).linkVersion : listVersion(listOf(subject.meta))
+  return {
+    /** Each returns a token that ends at `until`, in seconds since the epoch. @throws UNKNOWN_TASK */
+    async taskToken(task: string, rights: LinkRights, until?: number): Promise<string> {
+      return token({ task }, { rights, version: await versionOf({ task }), until })
+    },
+    async metaToken(meta: Readonly<Record<string, string>>, rights: LinkRights, until?: number): Promise<string> {
+      return token({ meta }, { rights, version: await versionOf({ meta }), until })
+    },
+    /** Returns a token for a task that a list shows. It ends with the token by which the list was opened. */
+    async listedTaskToken(
+      task: string,
+      meta: Readonly<Record<string, string>>,
+      { rights, by }: { rights: LinkRights; by: string },
+    ): Promise<string> {
+      const { until, version = 0 } = readToken(by) ?? {}
+      const from = { list: listOf(meta), version }
+      return token({ task }, { rights, version: await versionOf({ task }), from, until })
+    },
     /**
      * Returns the rights that the token gives; undefined when it does not open the subject.
-     * @throws UNAUTHORIZED when it has expired
+     * @throws UNAUTHORIZED when it has expired or was revoked; UNKNOWN_TASK
      */
-    async opens(subject: string, token: string): Promise<LinkRights | undefined> {
-      const [, read, seconds, signature] = TOKEN.exec(token) ?? []
-      if (signature === undefined) return undefined
-      const rights = read ? 'read' : 'change'
-      const until = seconds === undefined ? undefined : Number(seconds)
-      const given = Buffer.from(signature, 'base64url')
-      if (!timingSafeEqual(given, await sign(subject, rights, until))) return undefined
-      if (until === undefined || until * 1000 > now()) return rights
-      const end = new Date(until * 1000).toISOString()
-      throw new HighkiqError('UNAUTHORIZED', `this link expired at ${end}: request a new link`)
+    async opens(subject: LinkSubject, token: string): Promise<LinkRights | undefined> {
+      const claims = readToken(token)
+      if (!claims) return undefined
+      const { rights, version, from, until, signature } = claims
+      if (!timingSafeEqual(Buffer.from(signature, 'base64url'), await sign(subject, claims))) return undefined
+      if (until !== undefined && until * 1000 <= app.now()) {
+        const end = new Date(until * 1000).toISOString()
+        throw new HighkiqError('UNAUTHORIZED', `this link expired at ${end}: request a new link`)
+      }
+      const isCurrent = version === (await versionOf(subject))
+      if (isCurrent && (!from || from.version === (await listVersion(from.list)))) return rights
+      throw new HighkiqError('UNAUTHORIZED', 'this link was revoked: request a new link')
     },
   }
 }

@@ -8,7 +8,7 @@ import { checkReadable } from '../job/args.ts'
 import { type ErrorCode, HighkiqError, hasCode, invalidOption } from '../job/errors.ts'
 import { isIterable, isPromise, stringifyJson } from '../job/json.ts'
 import { floatsOf, type Payload, rowTemplate, taskJid, writePayload } from '../job/payload.ts'
-import type { AddAnswer, NewRow, TaskRecord } from '../store/contract.ts'
+import type { AddAnswer, NewRow, Store, TaskRecord } from '../store/contract.ts'
 
 /** A row before it is stored. A row with `rejected` is stored as rejected, without a job. */
 export interface Row {
@@ -267,7 +267,7 @@ export function refuse(answer: AddAnswer, id: string): void {
 }
 
 /** @throws UNKNOWN_TASK */
-export async function findTask({ store }: Pick<AppPort, 'store'>, id: string): Promise<TaskRecord> {
+export async function findTask({ store }: { readonly store: Pick<Store, 'tasks'> }, id: string): Promise<TaskRecord> {
   const record = await store.tasks.find(id)
   if (!record) throw unknownTask(id)
   return record

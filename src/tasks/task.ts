@@ -280,9 +280,15 @@ export class Task {
    * @throws UNKNOWN_TASK, INVALID_OPTION
    */
   async link(options: LinkOptions = {}): Promise<string> {
-    const link = await linkOf(this.#app, this.id, options)
-    await this.#record()
-    return link
+    return linkOf(this.#app, this.id, options)
+  }
+
+  /**
+   * Ends all links to this task that exist, in all processes at once. New ones open it. @throws UNKNOWN_TASK
+   */
+  async revokeLinks(): Promise<void> {
+    const { tasks } = this.#app.store
+    if (!(await retryTransient(() => tasks.revokeLinks(this.id)))) throw unknownTask(this.id)
   }
 
   async #change(change: TaskChange): Promise<void> {

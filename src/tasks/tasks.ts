@@ -16,6 +16,7 @@ import { claimFile } from './duplicate-import.ts'
 import { eventOf, type TaskEvent } from './event.ts'
 import { EXPORT_FILE, type ExportFileOptions, exportMeta } from './export.ts'
 import { checkSource, type ImportRows, openImport, READING, READING_NAMES } from './import.ts'
+import { revokeListLinks } from './link.ts'
 import { type ListOptions, listTasks, type TaskPage } from './list.ts'
 import { appMessage } from './messages.ts'
 import { type ImportedFile, metaOf } from './meta.ts'
@@ -242,6 +243,16 @@ export class Tasks {
   async #create(job: Job<never[]>, rows: Rows, { onStart, ...options }: CreateOptions & CreateTask): Promise<Task> {
     const started = onStart && ((id: string) => onStart(this.get(id)))
     return this.get(await createTask(this.#app, job, rows, { ...options, started }))
+  }
+
+  /**
+   * Ends all links to the list of the tasks with exactly these values in their `meta`, and the links to tasks that this
+   * list showed. Links to other lists, and those of `task.link`, stay. @throws INVALID_OPTION
+   *
+   * @example await hq.tasks.revokeLinks({ user: 7 })
+   */
+  revokeLinks(meta: Readonly<Record<string, string | number>>): Promise<void> {
+    return revokeListLinks(this.#app, meta)
   }
 
   /** Lists tasks, newest first. `next` is the cursor of the next page. @throws INVALID_OPTION */

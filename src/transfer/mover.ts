@@ -84,8 +84,8 @@ export class StoreMover {
   }
 
   /**
-   * Checks that the stores differ, and that the source holds no page for another store. Pauses in the target what is paused
-   * in the source, and finishes the page of an earlier mover. Call it first, and after each error.
+   * Checks that the stores differ, and that the source holds no page for another store. Revokes in the target the links to
+   * lists of tasks that were revoked in the source, pauses there what is paused in the source, and finishes the page of an earlier mover. Call it first, and after each error.
    */
   async begin(): Promise<void> {
     const [from, to] = [await idOf(this.#source), await idOf(this.#target)]
@@ -95,6 +95,7 @@ export class StoreMover {
         `${this.#source.url} and ${this.#target.url} are the same store, or one is a copy of the other: name two stores`,
       )
     }
+    await this.#copyLinkVersions()
     for (const queue of await this.#source.jobs.pausedQueues()) await this.#target.jobs.pauseQueue(queue, true)
     const page = await this.#source.transfers.held()
     if (page) await this.#finish(page)
@@ -112,6 +113,7 @@ export class StoreMover {
       (ids) => this.#holdIds(ids),
       () => this.#isEnding,
     )
+    await this.#copyLinkVersions()
     await countRest(this.#source, left)
     const served = await servedQueues(this.#source)
     return { moved: this.moved - before.moved, tasks: this.movedTasks - before.tasks, left, served }
@@ -156,6 +158,13 @@ export class StoreMover {
   /** Unfreezes the tasks that have not moved. Another mover that still runs freezes them again. Call it last. */
   async release(): Promise<void> {
     await this.#tasks.undo()
+  }
+
+  /** A task moves with the version of its links; that of a list is of no task. */
+  async #copyLinkVersions(): Promise<void> {
+    for (const [list, version] of Object.entries(await this.#source.results.linkVersions())) {
+      await this.#target.results.raiseLinkVersion(list, version)
+    }
   }
 
   async #undoPage(page: TransferPage): Promise<number> {

@@ -1,6 +1,7 @@
 /** Messages and help of the command line, in this process. In arguments @ stands for the folder of the test. */
 
-import { describe, expect } from 'vitest'
+import { Highkiq } from 'highkiq'
+import { describe, expect, onTestFinished } from 'vitest'
 import { test } from './command.ts'
 import { runHere } from './in-process.ts'
 
@@ -49,6 +50,31 @@ describe('wrong usage is exit code 2, and says what would be right', () => {
     const stderr = `highkiq: not pushed: job ${jid} has the lock of this unique job\n`
     expect(await folder.run(push)).toMatchObject({ code: 0, stdout: `${jid}\n`, stderr })
     expect(await folder.json(...push)).toEqual({ jid, existing: true })
+  })
+
+  test('links are revoked of a task, or of a list, and of nothing else', async ({ folder }) => {
+    const url = `sqlite:${folder.path}/jobs.db`
+    const hq = new Highkiq({ url, publicUrl: 'https://shop.example' })
+    onTestFinished(() => hq.close())
+    const task = await hq.tasks.create(
+      hq.job('Row', async () => {}),
+      [],
+    )
+    const link = await task.link()
+    const revoke = (...args: string[]) => runHere(['task', 'revoke-links', ...args, '--url', url])
+    expect((await revoke(task.id)).stdout).toBe(`all links to task ${task.id} are revoked\n`)
+    expect(await task.link()).not.toBe(link)
+    const list = await revoke('--meta', 'user=7', '--meta', 'shop=a b', '--json')
+    expect(JSON.parse(list.stdout)).toEqual({ meta: { user: '7', shop: 'a b' }, revoked: true })
+    expect(await hq.store.results.linkVersions()).toEqual({ 'shop=a+b&user=7': 1 })
+    for (const [args, code, says] of [
+      [[], 2, 'revoke-links needs the id of a task or --meta, not both'],
+      [[task.id, '--meta', 'user=7'], 2, 'revoke-links needs the id of a task or --meta, not both'],
+      [['--meta', 'user'], 2, 'It must be NAME=VALUE'],
+      [['0123456789abcdef'], 1, 'there is no task 0123456789abcdef'],
+    ] as const) {
+      expect(await revoke(...args)).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(says) })
+    }
   })
 
   test('all commands are listed in groups', async () => {

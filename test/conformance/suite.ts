@@ -35,6 +35,7 @@ import { taskGroups } from './tasks/groups.ts'
 import { taskKeeping } from './tasks/keeping.ts'
 import { taskLabels } from './tasks/labels.ts'
 import { taskLife } from './tasks/life.ts'
+import { taskLinks } from './tasks/links.ts'
 import { taskModel } from './tasks/model.ts'
 import { taskProducers } from './tasks/producers.ts'
 import { taskRows } from './tasks/rows.ts'
@@ -96,6 +97,7 @@ export const areas = {
     ...taskSweeping,
     ...taskKeeping,
     ...taskLabels,
+    ...taskLinks,
   ],
   taskModels: [...taskModel, ...taskLife],
   ordered: [

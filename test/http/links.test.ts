@@ -284,3 +284,160 @@ test('the stream of a task ends with the link that opened it', async () => {
   for (let read = await texts.read(); !read.done; read = await texts.read()) rest += read.value
   expect(rest).not.toContain('event:')
 })
+
+test('revoked links of a task open nothing any more, in all servers, and new ones do', async () => {
+  const entries: AuditEntry[] = []
+  const audit = (entry: AuditEntry) => void (entry.action.includes('revoke') && entries.push(entry))
+  const t = await rejected({ auth: { bearer: { ann: 'a long secret' } }, audit })
+  const other = await t.hq.tasks.create(t.hq.jobNamed('Row'), [[{ sku: 'b', password: '' }]])
+  const beside2 = beside(t, {})
+  const link = async (id: string, query = '') =>
+    (await t.call('GET', `/api/v1/tasks/${id}/link${query}`, { headers })).body.token as string
+  const status = async (token: string, id = t.id, call = t.call) =>
+    (await call('GET', `/api/v1/tasks/${id}?token=${token}`)).status
+  const old = [await link(t.id), await link(t.id, '?rights=read'), await link(t.id, '?expires=7d')]
+  const ofOther = await link(other.id)
+  for (const token of old) expect(await status(token)).toBe(200)
+
+  const revoke = () => t.call('POST', `${t.path}/links/revoke`, { headers })
+  expect((await revoke()).status).toBe(204)
+  for (const token of old) {
+    const { status, body } = await t.call('GET', `${t.path}?token=${token}`)
+    expect([status, body.error.code, body.error.message]).toEqual([
+      401,
+      'UNAUTHORIZED',
+      'this link was revoked: request a new link',
+    ])
+    expect((await beside2('GET', `${t.path}?token=${token}`)).status).toBe(401)
+    const asBearer = await t.call('GET', t.path, { headers: { authorization: `Bearer ${token}` } })
+    expect(asBearer.status).toBe(401)
+    expect((await t.call('POST', `${t.path}/cancel?token=${token}`, { json: {} })).status).toBe(401)
+  }
+  const page = await t.handle(
+    new Request(`https://jobs.example/tasks/${t.id}?token=${old[0]}`, { headers: { accept: 'text/html' } }),
+  )
+  expect([page.status, await page.text()]).toEqual([401, expect.stringContaining('<h1>This link does not work</h1>')])
+  expect(await status(ofOther, other.id)).toBe(200)
+
+  const made = [await link(t.id), await link(t.id, '?rights=read&expires=7d')]
+  expect(made[0]).toMatch(/^v1\.[\w-]{43}$/)
+  for (const token of made) expect(await status(token)).toBe(200)
+  // The version can't be added, removed or changed, and that of another task opens nothing.
+  await t.call('POST', `/api/v1/tasks/${other.id}/links/revoke`, { headers })
+  const ofOther1 = await link(other.id)
+  for (const forged of [
+    `v1.${old[0]}`,
+    `v1.${ofOther}`,
+    (made[0] as string).replace('v1.', ''),
+    (made[0] as string).replace('v1.', 'v0.'),
+    (made[0] as string).replace('v1.', 'v2.'),
+    (made[1] as string).replace('look.', ''),
+    ofOther1,
+    `v2.${(await link(t.id)).slice(3)}`,
+  ]) {
+    expect(await status(forged), forged).toBe(401)
+  }
+  await revoke()
+  for (const token of [...old, ...made]) expect(await status(token)).toBe(401)
+  expect(await status(await link(t.id))).toBe(200)
+  const told = { who: 'ann', action: 'POST /api/v1/tasks/{id}/links/revoke', count: null, details: {} }
+  expect(entries.map(({ at: _, ...entry }) => entry)).toEqual(
+    [t.id, other.id, t.id].map((id) => ({ ...told, target: { id } })),
+  )
+})
+
+test('a submitter and a read-only server revoke no links, nor does anybody those of an unknown task', async () => {
+  const t = await rejected()
+  const { token } = (await t.call('GET', `${t.path}/link`, { headers })).body
+  for (const path of [`${t.path}/links/revoke?`, '/api/v1/tasks/links/revoke?meta.user=7&']) {
+    expect((await t.call('POST', `${path}token=${token}`)).status).toBe(401)
+    const refused = await beside(t, { readOnly: true })('POST', path, { headers })
+    expect([refused.status, refused.body.error.code]).toEqual([403, 'READ_ONLY'])
+  }
+  for (const id of ['0123456789abcdef', 'x']) {
+    const { status, body } = await t.call('POST', `/api/v1/tasks/${id}/links/revoke`, { headers })
+    expect([status, body.error.code]).toEqual([404, 'UNKNOWN_TASK'])
+  }
+  await expect(t.hq.tasks.get('0123456789abcdef').revokeLinks()).rejects.toMatchObject({ code: 'UNKNOWN_TASK' })
+  const none = await t.call('POST', '/api/v1/tasks/links/revoke', { headers })
+  expect([none.status, none.body.error.code]).toEqual([400, 'INVALID_REQUEST'])
+  await expect(t.hq.tasks.revokeLinks({ user: [] } as never)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  expect((await t.call('GET', `${t.path}?token=${token}`)).status).toBe(200)
+})
+
+test('revoked links of a list end with the links to the tasks that it showed, and others stay', async () => {
+  const t = await rejected({}, { publicUrl: 'https://jobs.example' })
+  const task = await t.hq.tasks.create(t.hq.jobNamed('Row'), [[{ sku: 'b', password: '' }]], {
+    meta: { user: 7, shop: 'ž 1' },
+  })
+  const about = async (search: string) => (await t.call('GET', `/api/v1/tasks/link?${search}`, { headers })).body
+  const shopOnly = `meta.shop=${encodeURIComponent('ž 1')}`
+  const listed = async (url: string) => {
+    const [, token = ''] = new RegExp(`/tasks/${task.id}\\?token=([^"]+)"`).exec(await pageOf(t, url)) ?? []
+    return token
+  }
+  const ofUser = await about('meta.user=7&expires=7d')
+  const ofShop = await about(`${shopOnly}&rights=read`)
+  const [byUser, byShop] = [await listed(ofUser.url), await listed(ofShop.url)]
+  const own = new URL(await task.link()).searchParams.get('token') as string
+  const path = `/api/v1/tasks/${task.id}`
+  const opened = async () =>
+    Promise.all([byUser, byShop, own].map(async (token) => (await t.call('GET', `${path}?token=${token}`)).status))
+  expect(await opened()).toEqual([200, 200, 200])
+  // It has the rights of its list, and no other list.
+  expect((await t.call('POST', `${path}/cancel?token=${byShop}`, { json: {} })).body.error.code).toBe('READ_ONLY')
+  for (const forged of [
+    byShop.replace('look.', ''),
+    byUser.replace(/l0-[\w-]+\./, ''),
+    byUser.replace(/l0-/, 'l1-'),
+    byUser.replace(/(l0-[\w-]+\.)\d+\./, '$1'),
+    byUser.replace(/l0-[\w-]+/, `l0-${Buffer.from('user=8').toString('base64url')}`),
+    // A name of a list with spaces could say what other claims say.
+    byUser.replace(
+      /l0-[\w-]+\.(\d+)/,
+      (_, until) => `l${until}-${Buffer.from('user=7 0 until').toString('base64url')}`,
+    ),
+  ]) {
+    expect(forged).not.toBe(byUser)
+    expect((await t.call('GET', `${path}?token=${forged}`)).status, forged).toBe(401)
+  }
+
+  const entries: AuditEntry[] = []
+  const audited = beside(t, { audit: (entry) => void (entry.action.includes('revoke') && entries.push(entry)) })
+  expect((await audited('POST', '/api/v1/tasks/links/revoke?meta.user=7', { headers })).status).toBe(204)
+  expect(entries.map(({ action, details }) => [action, details])).toEqual([
+    ['POST /api/v1/tasks/links/revoke', { meta: { user: '7' } }],
+  ])
+  expect(await opened()).toEqual([401, 200, 200])
+  const list = (url: string) =>
+    t.handle(new Request(`https://jobs.example${url}`, { headers: { accept: 'text/html' } }))
+  expect((await list(ofUser.url)).status).toBe(401)
+  expect((await list(ofShop.url)).status).toBe(200)
+  const again = await about('meta.user=7')
+  expect((await list(again.url)).status).toBe(200)
+  const byAgain = await listed(again.url)
+  expect((await t.call('GET', `${path}?token=${byAgain}`)).status).toBe(200)
+
+  // Revoking the links of the task ends those of its lists, too; the lists have new ones.
+  await task.revokeLinks()
+  expect(await opened()).toEqual([401, 401, 401])
+  expect((await t.call('GET', `${path}?token=${byAgain}`)).status).toBe(401)
+  expect((await t.call('GET', `${path}?token=${await listed(ofShop.url)}`)).status).toBe(200)
+  await t.hq.tasks.revokeLinks({ shop: 'ž 1' })
+  expect((await list(ofShop.url)).status).toBe(401)
+})
+
+test('the stream of a task ends when its link is revoked, and sends nothing more', async () => {
+  const t = await rejected({}, { publicUrl: 'https://jobs.example' })
+  const task = await t.hq.tasks.create(t.hq.jobNamed('Row'), [[{ sku: 'b', password: '' }]])
+  const token = new URL(await task.link()).searchParams.get('token')
+  const { body } = await t.handle(new Request(`https://jobs.example/api/v1/tasks/${task.id}/stream?token=${token}`))
+  const texts = (body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  while (!text.includes('event: status')) text += (await texts.read()).value
+  await task.revokeLinks()
+  let rest = ''
+  for (let read = await texts.read(); !read.done; read = await texts.read()) rest += read.value
+  expect(rest).not.toContain('event:')
+  await task.cancel()
+})

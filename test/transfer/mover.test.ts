@@ -259,6 +259,20 @@ function suite(from: StoreFactory, to: StoreFactory) {
     expect((await source.jobs.queues(['q']))[0]?.size).toBe(30_000)
   })
 
+  test('links to lists that were revoked before or during a move are revoked in the target, which keeps its own', async () => {
+    const [source, target] = [await open(from), await open(to)]
+    await source.store.results.raiseLinkVersion('user=7', 3)
+    await target.store.results.raiseLinkVersion('user=7', 1)
+    await target.store.results.raiseLinkVersion('user=8', 5)
+    const mover = new StoreMover({ source: source.store, target: target.store })
+    await mover.begin()
+    expect(await target.store.results.linkVersions()).toEqual({ 'user=7': 3, 'user=8': 5 })
+    await source.store.results.raiseLinkVersion('user=7')
+    await source.store.results.raiseLinkVersion('user=8')
+    await mover.pass()
+    expect(await target.store.results.linkVersions()).toEqual({ 'user=7': 4, 'user=8': 5 })
+  })
+
   test('a page that is held for another store is refused, and so is a store as its own target', async () => {
     const [{ store: source, url }, { store: target }, third] = [await open(from), await open(to), await open(to)]
     await fill(source)

@@ -8,7 +8,7 @@ import { resumeHint, statusText } from '../outcome.ts'
 import { count, plural, print, printResult } from '../output.ts'
 import { existing, statusOf } from '../task.ts'
 import { confirm } from '../terminal.ts'
-import { CliError, maxFailures, wholeNumber } from '../usage.ts'
+import { CliError, maxFailures, namesAndValues, wholeNumber } from '../usage.ts'
 
 export function registerActions(task: Command): void {
   command(task, 'pause', 'stop enqueueing rows of the task; rows in the queue still run').action(
@@ -18,6 +18,7 @@ export function registerActions(task: Command): void {
   registerSet(task)
   registerCancel(task)
   registerDelete(task)
+  registerRevokeLinks(task)
 }
 
 function registerSet(task: Command): void {
@@ -66,6 +67,33 @@ function registerDelete(task: Command): void {
         printResult(json, { id, deleted: true }, `task ${id} is deleted, with ${count(total)} events`)
       }),
     )
+}
+
+function registerRevokeLinks(task: Command): void {
+  const added = task.command('revoke-links').description('end all links to a task, or to a list of tasks by their meta')
+  withAppOptions(added)
+    .argument('[id]', 'id of the task')
+    .option(
+      '--meta <name=value>',
+      'end links to the list of the tasks with exactly this meta; may be repeated',
+      namesAndValues,
+    )
+    .option('--json', 'as JSON')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  highkiq task revoke-links 0f3a6c1e9b2d4857\n  highkiq task revoke-links --meta user=7\n',
+    )
+    .action((id: string | undefined, { meta, json, ...options }: AppOptions & { meta?: Record<string, string> }) => {
+      if ((id === undefined) === (meta === undefined)) {
+        throw new CliError('revoke-links needs the id of a task or --meta, not both', 2)
+      }
+      return withExistingStore(options, async (hq) => {
+        if (meta) await hq.tasks.revokeLinks(meta)
+        else await (await existing(hq, id as string)).revokeLinks()
+        const what = meta ? `the list with ${new URLSearchParams(meta)}` : `task ${id}`
+        printResult(json, { ...(meta ? { meta } : { id }), revoked: true }, `all links to ${what} are revoked`)
+      })
+    })
 }
 
 function command(task: Command, name: string, description: string): Command {

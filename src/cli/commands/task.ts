@@ -1,6 +1,6 @@
 /** `highkiq task` shows tracked tasks; the files beside this one add the commands that change them. */
 
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Highkiq, TaskEvent, TaskState, TaskStatus } from '../../index.ts'
 import { EVENT_STATUSES, type EventStatus, TASK_STATES } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
@@ -15,7 +15,7 @@ import { type CodeOptions, codeFilter, type Reason, reasonsOf, reasonsText, with
 import { type ShowOptions as ListShowOptions, show as showList, withShowOptions } from '../show.ts'
 import { existing, filesOf, nextStep, statusOf, untilEnd } from '../task.ts'
 import { quietLog, type WorkOptions, withWorkOptions } from '../task-worker.ts'
-import { someOf, wholeNumber } from '../usage.ts'
+import { namesAndValues, someOf, wholeNumber } from '../usage.ts'
 import { registerActions } from './task-actions.ts'
 import { registerEnds } from './task-end-row.ts'
 import { registerFiles } from './task-file.ts'
@@ -51,18 +51,12 @@ function registerList(command: Command, words: string): void {
     .addOption(new Option('--state <state>', 'only those').choices(TASK_STATES))
     .option('--job <name>', 'only tasks of this job')
     .option('--search <text>', 'only tasks whose name contains this text')
-    .option('--meta <name=value>', 'only tasks with this value in their meta; may be repeated', metaOf)
+    .option('--meta <name=value>', 'only tasks with this value in their meta; may be repeated', namesAndValues)
     .addOption(new Option('--limit <n>', 'show at most n').argParser(wholeNumber).default(25))
     .addHelpText('after', `\nExamples:\n  highkiq ${words}\n  highkiq ${words} --state running --watch\n`)
     .action((options: ListCommandOptions) =>
       showList(options, { get: (hq) => list(hq, options), text: (tasks) => table(COLUMNS, tasks, 'no tasks') }),
     )
-}
-
-function metaOf(text: string, before: Record<string, string> = {}): Record<string, string> {
-  const [, name, value] = /^([\w-]+)=(.*)$/s.exec(text) ?? []
-  if (name === undefined || value === undefined) throw new InvalidArgumentError('It must be NAME=VALUE.')
-  return { ...before, [name]: value }
 }
 
 const COLUMNS: Column<TaskStatus>[] = [

@@ -5,7 +5,7 @@ import { auth as basicLogin } from 'hono/utils/basic-auth'
 import { HighkiqError, invalidOption } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
 import { refuseUnknown } from '../../job/options.ts'
-import type { LinkRights, Links } from '../../tasks/link.ts'
+import type { LinkRights, LinkSubject, Links } from '../../tasks/link.ts'
 import { checkLocal, hostnameOf, isLoopback, type Peer } from './local.ts'
 import { type Logins, type LoginsOptions, loginsOf } from './logins.ts'
 
@@ -58,7 +58,7 @@ export class Access {
    * @param subject what the route is about, when a link to it is enough
    * @throws UNAUTHORIZED, FORBIDDEN, TOO_MANY_REQUESTS after many wrong logins
    */
-  async check(request: Request, url: URL, subject: string | undefined, peer: Peer): Promise<Caller> {
+  async check(request: Request, url: URL, subject: LinkSubject | undefined, peer: Peer): Promise<Caller> {
     if (!this.#auth) checkLocal(request, url, peer)
     // A page of another site can't know the link, so a change with it needs no further check.
     const link = subject === undefined ? undefined : await this.#linkOf(request, url, subject)
@@ -113,7 +113,7 @@ export class Access {
     return { 'www-authenticate': 'Bearer realm="Highkiq"' }
   }
 
-  async #linkOf(request: Request, url: URL, subject: string): Promise<LinkRights | undefined> {
+  async #linkOf(request: Request, url: URL, subject: LinkSubject): Promise<LinkRights | undefined> {
     const token = tokenOf(request, url)
     const rights = token === undefined ? undefined : await this.#links.opens(subject, token)
     // A bearer token that opens nothing may be that of a login.

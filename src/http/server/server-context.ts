@@ -114,7 +114,7 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
     return options.secret ?? linkSecret(hq[PORT])
   })
   const auditor = auditorOf(hq, options.audit)
-  const links = linksOf(secret, () => hq.now())
+  const links = linksOf(hq[PORT], secret)
   const redaction = new Redaction(options.redact)
   const reads = storeReads(hq, REUSED_MS)
   const liveStats = liveStatsFeed(hq, redaction, reads)

@@ -1,6 +1,6 @@
 /** The list of a submitter's tasks: those with the `meta` of the link. Each leads to the page of that task. */
 
-import { endOfToken } from '../../tasks/link.ts'
+import { codeOf } from '../../job/errors.ts'
 import type { TaskStatus } from '../../tasks/task.ts'
 import { tokenOf } from '../access/access.ts'
 import { escaped, htmlPage, pageAnswer } from '../server/html-page.ts'
@@ -18,18 +18,20 @@ export async function answerTaskList(call: Call): Promise<Response> {
   const viewer = viewerOf(call)
   const search = new URLSearchParams(url.searchParams)
   const cursor = search.get('cursor')
-  const { items, next } = await hq.tasks.list({
-    meta: membersIn(search, 'meta'),
-    ...(cursor === null ? {} : { cursor }),
-  })
-  // A link of a task gives the same rights as the link of the list, and ends with it.
-  const rights = mayChange ? 'change' : 'read'
-  const until = endOfToken(tokenOf(call.request, url) ?? '')
+  const meta = membersIn(search, 'meta')
+  const { items, next } = await hq.tasks.list({ meta, ...(cursor === null ? {} : { cursor }) })
+  const link = { rights: mayChange ? 'change' : 'read', by: tokenOf(call.request, url) ?? '' } as const
   const rows = items.map(async (task) => {
-    const token = await server.links.taskToken(task.id, rights, until)
-    return taskItem(viewer, task, `${call.base}/tasks/${task.id}?token=${token}`)
+    try {
+      const token = await server.links.listedTaskToken(task.id, meta, link)
+      return [taskItem(viewer, task, `${call.base}/tasks/${task.id}?token=${token}`)]
+    } catch (thrown) {
+      // It was deleted meanwhile.
+      if (codeOf(thrown) === 'UNKNOWN_TASK') return []
+      throw thrown
+    }
   })
-  const list = await Promise.all(rows)
+  const list = (await Promise.all(rows)).flat()
   const body = `<main class="sub-page">
 <div class="sub-top"><span class="brand">${LOGO}</span></div>
 <h1>${phrase(viewer, 'mine')}</h1>

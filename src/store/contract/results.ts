@@ -10,4 +10,10 @@ export interface ResultStore {
   find(jid: string, ms?: number, signal?: AbortSignal): Promise<string | null>
   /** Returns the secret with this name. If there is none, stores `proposed`. Concurrent callers get the same secret. */
   secret(name: string, proposed: string): Promise<string>
+  /** Returns the version of the links to the lists of tasks with this name: 0 until it is raised. */
+  linkVersion(list: string): Promise<number>
+  /** Raises that version by one; with `atLeast` to that number, unless it is higher already. It is kept for ever. */
+  raiseLinkVersion(list: string, atLeast?: number): Promise<void>
+  /** Returns the versions that were raised, by name. */
+  linkVersions(): Promise<Record<string, number>>
 }

@@ -52,6 +52,7 @@ export interface TaskProgress {
   deferred: number
   counts: Record<EventStatus, number>
   lastRow: string | null
+  linkVersion: number
   progressAt: number | null
   finishedAt: number | null
   /** When its scheduled single job is due. */

@@ -105,6 +105,8 @@ export interface TaskRecord extends Required<Pick<TaskSpec, Kept | 'maxFailures'
   /** `last` of the newest `addRows` call; null if there was none. */
   lastRow: string | null
   counts: Record<EventStatus, number>
+  /** How often its links were revoked. A link names this number, and opens the task only while it is the same. */
+  linkVersion: number
   /** When any event last changed; null before the first change. */
   progressAt: number | null
   finishedAt: number | null
@@ -134,6 +136,8 @@ export interface TaskStore {
   endAdding(task: string, producer: string, now: number, interrupted?: boolean): Promise<AddAnswer>
   /** Changes a task. null: there is no such task. `ended`: it is done or cancelled. */
   change(id: string, change: TaskChange, now: number): Promise<'ok' | 'ended' | null>
+  /** Raises `linkVersion` of a task by one, whatever its state. False: there is no such task. */
+  revokeLinks(id: string): Promise<boolean>
   /**
    * Sets a task to `cancelling`. Adding ends, and its producers get `ended`. No more rows enter the queue. A row whose
    * start is reported answers `superseded` and is cancelled. Call `cancelRows` afterwards until it is `done`.

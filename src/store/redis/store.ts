@@ -119,7 +119,10 @@ export class RedisStore implements Store {
       ...methods(new Processes(server), 'heartbeat processes running leader removeProcess signal advice'),
     }
     this.tasks = {
-      ...methods(tasks, 'create openAdding endAdding change cancel startRun delete expired cancelling idle find page'),
+      ...methods(
+        tasks,
+        'create openAdding endAdding change revokeLinks cancel startRun delete expired cancelling idle find page',
+      ),
       ...methods(
         new TaskRows(server),
         'addRows cancelRows retryRows changeEvents leaveWindow pushTracked putPart part',

@@ -48,6 +48,7 @@ export const tasks: Case[] = [
         broken: false,
         keepArgs: 'all',
         lastRow: null,
+        linkVersion: 0,
         maxFailures: null,
         onMaxFailures: 'pause',
         reason: null,

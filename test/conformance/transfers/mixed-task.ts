@@ -11,7 +11,8 @@ const PARTS = [Uint8Array.of(1, 2, 0, 255), Uint8Array.of(9)]
 /**
  * A task with rows of every kind: 0 in the queue, 1 waits for a retry, 2 finished, 3 in the backlog for the second run, 4 came
  * back to the backlog, 5 parked, 6 rejected when it was added, 7 to 11 never queued. 3 was dead before; another row of the first
- * run that is dead stays so. It has labels, callbacks, files, messages, and a producer that broke off.
+ * run that is dead stays so. It has labels, callbacks, files, messages, revoked links, and a producer that
+ * broke off.
  */
 export async function mixedTask(store: Store, number: number): Promise<string> {
   const { tasks, workers } = store
@@ -80,6 +81,7 @@ export async function mixedTask(store: Store, number: number): Promise<string> {
       ],
     }),
   )
+  for (let n = 0; n < 3; n++) await tasks.revokeLinks(id)
   for (const [i, bytes] of PARTS.entries()) await tasks.putPart(id, i * 5, bytes, 1000)
   return id
 }

@@ -7,7 +7,7 @@ import { doing } from '../../components/toast.tsx'
 import { number, share } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
-import { copyLink } from './link.ts'
+import { LinkButtons } from './link.tsx'
 
 /** The steps of the concurrency. */
 const STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000]
@@ -60,10 +60,9 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
         </div>
         <div>
           <span>{t('task.submitterPage')}</span>
-          <button type="button" class="btn s" onClick={() => void copyLink(`/tasks/${id}/link`)}>
-            <Icon name="copy" />
-            {t('task.copyLink')}
-          </button>
+          <span class="acts">
+            <LinkButtons path={`/tasks/${id}`} />
+          </span>
           <p>{t('task.opensAlone')}</p>
         </div>
       </div>

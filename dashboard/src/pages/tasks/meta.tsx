@@ -3,26 +3,20 @@
 import { Fragment } from 'preact'
 import type { TaskStatus } from '../../api/types.ts'
 import { at, queryValue } from '../../base.ts'
-import { Icon } from '../../components/icon.tsx'
 import { t } from '../../i18n/index.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { JsonWell } from '../job/json.tsx'
-import { copyLink } from './link.ts'
+import { LinkButtons } from './link.tsx'
 import { MemberChips, memberFilters } from './member-chips.tsx'
 
-/** Shows the filters by meta, and a button for a link with which a submitter sees the tasks that have it. */
+/** Shows the filters by meta, and buttons for the links with which a submitter sees the tasks that have it. */
 export function MetaChips() {
   const [query] = useQuery()
   const filters = memberFilters(query, 'meta')
   return (
     <>
       <MemberChips name="meta" label="meta" />
-      {Object.keys(filters).length > 0 && (
-        <button type="button" class="btn s" onClick={() => void copyLink('/tasks/link', filters)}>
-          <Icon name="copy" />
-          {t('tasks.copyLink')}
-        </button>
-      )}
+      {Object.keys(filters).length > 0 && <LinkButtons path="/tasks" meta={filters} />}
     </>
   )
 }

@@ -1,12 +1,14 @@
 /** A task as a stream of server-sent events. */
 
 import { createHash } from 'node:crypto'
+import { codeOf } from '../../../job/errors.ts'
 import { stringifyJson } from '../../../job/json.ts'
 import { endOfToken } from '../../../tasks/link.ts'
 import { isOver, type TaskStatus } from '../../../tasks/task.ts'
 import { tokenOf } from '../../access/access.ts'
 import { eventStream, STREAM_HEADERS } from '../../live/event-stream.ts'
 import { get, type Route } from '../../server/route.ts'
+import type { ServerContext } from '../../server/server-context.ts'
 import { statusWithoutMeta } from './queries.ts'
 
 export const STREAM_ROUTE: Route = get('/api/v1/tasks/{id}/stream', {
@@ -28,16 +30,20 @@ export const STREAM_ROUTE: Route = get('/api/v1/tasks/{id}/stream', {
     if (isOver(status) && seen === nameOf(status)) return new Response(null, { status: 204 })
     const leave = server.streams.enter(link && status.id)
     const { unreadSeconds } = server.limits
-    const until = link && endOfToken(tokenOf(request, url) ?? '')
+    const access =
+      link && linkAccess(server, { id: status.id, token: tokenOf(request, url) ?? '', now: () => hq.now() })
     let known = seen
     const stream = eventStream<TaskStatus | null>({
       unreadSeconds,
-      isOver: () => until !== undefined && hq.now() >= until * 1000,
+      isOver: () => access?.hasEnded() === true,
       onEnd: leave,
       subscribe(offer) {
         offer(status)
         return server.watchTask(status.id, {
-          onStatus: offer,
+          onStatus(now) {
+            access?.check()
+            offer(now)
+          },
           onError: () => {
             // The store does not answer: the poller tries again, and the client receives comments.
           },
@@ -60,4 +66,28 @@ export const STREAM_ROUTE: Route = get('/api/v1/tasks/{id}/stream', {
 /** Returns an id for a status; a change of the estimated time alone does not change it. */
 function nameOf({ ratePerSecond, etaSeconds, ...shown }: TaskStatus): string {
   return createHash('sha1').update(stringifyJson(shown)).digest('base64url').slice(0, 16)
+}
+
+/** How often the store is asked whether the link of a stream was revoked. */
+const CHECK_MS = 1000
+
+/** Watches the link of a stream. `hasEnded` returns whether it has expired or was revoked, as of the last `check`. */
+function linkAccess({ links }: ServerContext, { id, token, now }: { id: string; token: string; now: () => number }) {
+  const until = endOfToken(token)
+  let isRevoked = false
+  let checkedAt = performance.now()
+  return {
+    hasEnded: () => isRevoked || (until !== undefined && now() >= until * 1000),
+    check(): void {
+      if (performance.now() - checkedAt < CHECK_MS) return
+      checkedAt = performance.now()
+      links.opens({ task: id }, token).then(
+        () => {},
+        (thrown) => {
+          // A task that was deleted is reported by the poller. A store that does not answer is asked again.
+          if (codeOf(thrown) === 'UNAUTHORIZED') isRevoked = true
+        },
+      )
+    },
+  }
 }

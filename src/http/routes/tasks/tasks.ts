@@ -141,6 +141,20 @@ export const TASK_ROUTES: Route[] = [
       return json({ token, rights, url: `${base}/tasks?${search}` })
     },
   }),
+  post('/api/v1/tasks/links/revoke', {
+    id: 'revokeTaskListLinks',
+    summary: 'Ends all links to the list of the tasks with exactly this meta, and those to tasks that it showed',
+    query: { meta: membersOf('the meta of the links: one parameter meta.NAME=VALUE for each, at most four') },
+    answers: { 204: { description: 'The links open nothing any more' } },
+    async run({ hq, server, query: { meta }, audit }) {
+      if (!meta) throw invalid('say which links end, for example meta.user=7')
+      checkMetaFilter('the links', meta)
+      refuseHidden(server.redaction, meta)
+      await hq.tasks.revokeLinks(meta)
+      audit({ meta })
+      return new Response(null, { status: 204 })
+    },
+  }),
   get('/api/v1/tasks/{id}', {
     id: 'getTask',
     errors: ['UNKNOWN_TASK'],
@@ -223,6 +237,17 @@ export const TASK_ROUTES: Route[] = [
       const token = await server.links.taskToken(id, rights, until)
       audit({ rights, ...endOf(until) })
       return json({ token, rights, url: `${base}/tasks/${id}?token=${token}` })
+    },
+  }),
+  post('/api/v1/tasks/{id}/links/revoke', {
+    id: 'revokeTaskLinks',
+    errors: ['UNKNOWN_TASK'],
+    summary: 'Ends all links to this task; the list of a link by meta still leads to it',
+    answers: { 204: { description: 'The links open nothing any more' } },
+    async run({ hq, path }) {
+      const { id } = await statusWithoutMeta(hq, path)
+      await hq.tasks.get(id).revokeLinks()
+      return new Response(null, { status: 204 })
     },
   }),
 ]

@@ -113,7 +113,7 @@ export const en = {
 
   // Broken links and errors
   'dead.title': 'This link does not work',
-  'dead.what': 'It is incomplete, or its task was deleted. Ask for a new one.',
+  'dead.what': 'It is incomplete, was revoked, has ended, or its task was deleted. Ask for a new one.',
   'broken.title': 'This page does not work at the moment',
 
   // The login page

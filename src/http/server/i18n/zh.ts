@@ -109,7 +109,7 @@ export const zh: Texts = {
 
   // Broken links and errors
   'dead.title': '此链接无法打开任何内容',
-  'dead.what': '链接不完整，或其内容已不再保留。请索取新的链接。',
+  'dead.what': '链接不完整、已被撤销、已过期，或其内容已不再保留。请索取新的链接。',
   'broken.title': '暂时无法使用',
 
   // The login page

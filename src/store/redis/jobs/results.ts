@@ -48,6 +48,19 @@ export class Results extends StorePart implements ResultStore {
     return text as string
   }
 
+  async linkVersion(list: string): Promise<number> {
+    return Number((await this.server.call((client) => client.hget(this.keys.linkVersions, list))) ?? 0)
+  }
+
+  async raiseLinkVersion(list: string, atLeast = 0): Promise<void> {
+    await this.server.run(lua.raiseLinkVersion, [this.keys.linkVersions], [list, atLeast])
+  }
+
+  async linkVersions(): Promise<Record<string, number>> {
+    const found = await this.server.call((client) => client.hgetall(this.keys.linkVersions))
+    return Object.fromEntries(Object.entries(found).map(([list, version]) => [list, Number(version)]))
+  }
+
   async #subscribe(key: string, ms: number, signal: AbortSignal | undefined) {
     let end = () => {}
     const notified = new Promise<void>((resolve) => {

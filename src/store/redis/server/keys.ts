@@ -138,6 +138,8 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     result: (jid: string) => `${prefix}hk:result:${jid}`,
     /** A secret that all processes share. */
     secret: (name: string) => `${prefix}hk:secret:${name}`,
+    /** Hash: list of tasks by `meta` → the version of its links, once they were revoked. */
+    linkVersions: `${prefix}hk:link-versions`,
     leaderLock: (name: string) => `${prefix}hk:leader:${name}`,
     metrics: metricKeysOf(prefix, wire),
     /** Sidekiq Pro's set of the names of paused queues. */

@@ -87,6 +87,7 @@ export function readHead(header: Header): { spec: TaskSpec; progress: TaskProgre
     deferred: number('deferred'),
     counts: Object.fromEntries(EVENT_STATUSES.map((status) => [status, number(status)])) as Record<EventStatus, number>,
     lastRow: header.lastRow || null,
+    linkVersion: number('linkVersion'),
     progressAt: time('progressAt'),
     finishedAt: time('finishedAt'),
     dueAt: isUntouched && state === 'open' && number('score') > number('createdAt') ? number('score') : null,
@@ -107,7 +108,7 @@ export function readHead(header: Header): { spec: TaskSpec; progress: TaskProgre
 export function writeHead(spec: TaskSpec, progress: TaskProgress): { header: (string | number)[]; rows: string[] } {
   const { id, createdAt, producer, keep = KEEP_MS } = spec
   const { state, paused, reason, runAt, lastRow, progressAt, finishedAt, dueAt, counts, mixed, producers } = progress
-  const { run, endedBefore, doneRun, failedRun, total, next, backlog, deferred } = progress
+  const { run, endedBefore, doneRun, failedRun, total, next, backlog, deferred, linkVersion } = progress
   const score = state === 'open' ? (progressAt ?? dueAt ?? createdAt) : -((finishedAt ?? createdAt) + keep)
   const optional = { reason: reason && JSON.stringify(reason), runAt, lastRow, progressAt, finishedAt }
   const fields = {
@@ -116,6 +117,7 @@ export function writeHead(spec: TaskSpec, progress: TaskProgress): { header: (st
     ...counts,
     ...(paused ? { paused: 1 } : {}),
     ...(mixed ? { mixed: 1 } : {}),
+    ...(linkVersion > 0 ? { linkVersion } : {}),
     ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== null)),
     broken: producers.flatMap(({ name, state }) => (state === 'broken' ? [name] : [])).join('\n'),
     ...Object.fromEntries(

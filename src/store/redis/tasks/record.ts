@@ -45,6 +45,7 @@ const READERS = {
   single: isSet,
   producer: text,
   lastRow: (value: string) => value || null,
+  linkVersion: Number,
   meta: text,
   createdAt: Number,
   progressAt: time,

@@ -76,6 +76,10 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
     return this.#change(id, [now, ...args])
   }
 
+  async revokeLinks(id: string): Promise<boolean> {
+    return (await this.server.runOnTask(id, lua.taskRevokeLinks, [0])) === 1
+  }
+
   async cancel(id: string, reason: Message | null, now: number): Promise<'ok' | 'ended' | null> {
     return this.#change(id, [now, 'cancelling', writeReason(reason)])
   }

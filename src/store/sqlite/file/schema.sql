@@ -289,6 +289,12 @@ CREATE TABLE hk_secret (
   text TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Lists of tasks by their meta whose links were revoked. A link names the version, and opens its list only with this one.
+CREATE TABLE hk_link_version (
+  list    TEXT PRIMARY KEY,
+  version INTEGER NOT NULL CHECK (version > 0)
+) STRICT, WITHOUT ROWID;
+
 -- The page of jobs that the file holds for another store; at most one row. jobs: where each was, as JSON; NULL: the page has ended.
 CREATE TABLE hk_transfer_page (
   id       INTEGER PRIMARY KEY CHECK (id = 1),
@@ -422,6 +428,8 @@ CREATE TABLE hk_task (
   deferred        INTEGER NOT NULL DEFAULT 0,
   -- 1: the task goes to another store, and no row enters the queue. 2: it is sealed, or not complete yet; `deleting` hides it.
   moving          INTEGER NOT NULL DEFAULT 0 CHECK (moving BETWEEN 0 AND 2),
+  -- How often its links were revoked.
+  link_version    INTEGER NOT NULL DEFAULT 0,
   CHECK (enqueued + working + finished + failed + error + cancelled = total)
 ) STRICT;
 CREATE INDEX hk_task_by_age ON hk_task (created_at, id) WHERE single = 0 AND deleting = 0;

@@ -20,3 +20,13 @@ SELECT value FROM hk_memory WHERE key = ?;
 
 -- secret: stores a secret if there is none of this name, and returns the stored one.
 INSERT INTO hk_secret (name, text) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET text = text RETURNING text;
+
+-- linkVersion: returns the version of the links to a list.
+SELECT version FROM hk_link_version WHERE list = ?;
+
+-- raiseLinkVersion: raises it by one, or to a number if that is not 0.
+INSERT INTO hk_link_version (list, version) VALUES (?1, max(?2, 1))
+ON CONFLICT (list) DO UPDATE SET version = CASE WHEN ?2 = 0 THEN version + 1 ELSE max(version, ?2) END;
+
+-- linkVersions: returns all versions.
+SELECT list, version FROM hk_link_version;

@@ -38,4 +38,16 @@ export class SqliteResultStore extends SqliteArea implements ResultStore {
 
   readonly secret: ResultStore['secret'] = (name, proposed) =>
     this.file.write((db) => (db.first(sql.result.secret, name, proposed) as { text: string }).text, ANSWER_SECONDS)
+
+  readonly linkVersion: ResultStore['linkVersion'] = (list) =>
+    this.file.read((db) => db.first<{ version: number }>(sql.result.linkVersion, list)?.version ?? 0)
+
+  readonly raiseLinkVersion: ResultStore['raiseLinkVersion'] = (list, atLeast = 0) =>
+    this.file.write((db) => void db.run(sql.result.raiseLinkVersion, list, atLeast), ANSWER_SECONDS)
+
+  readonly linkVersions: ResultStore['linkVersions'] = () =>
+    this.file.read((db) => {
+      const rows = db.all<{ list: string; version: number }>(sql.result.linkVersions)
+      return Object.fromEntries(rows.map(({ list, version }) => [list, version]))
+    })
 }

@@ -88,6 +88,7 @@ export interface TaskRow {
   single: number
   cancel_from: number
   deferred: number
+  link_version: number
   /** 1: it is frozen, for a move to another store. */
   moving: number
 }
@@ -166,6 +167,7 @@ export function recordOf(row: TaskRow): TaskRecord {
     single: row.single === 1,
     producer: row.producer,
     lastRow: row.last_row,
+    linkVersion: row.link_version,
     counts,
     meta: row.meta,
     createdAt: row.created_at,

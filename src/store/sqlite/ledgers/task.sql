@@ -23,6 +23,9 @@ UPDATE hk_task SET producer = ? WHERE key = ?;
 -- keepLastRow: stores the text about the row that was added last.
 UPDATE hk_task SET last_row = ? WHERE key = ?;
 
+-- revokeLinks: ends all links of a task.
+UPDATE hk_task SET link_version = link_version + 1 WHERE id = ? AND deleting = 0;
+
 -- newest: returns a page of tasks, newest first.
 SELECT * FROM hk_task WHERE single = 0 AND deleting = 0 ORDER BY created_at DESC, id DESC LIMIT ?;
 

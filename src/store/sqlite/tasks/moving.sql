@@ -76,7 +76,7 @@ UPDATE hk_task SET state = ?2 ->> 'state', paused = ?2 ->> 'paused', reason = ?2
   enqueued = ?2 ->> '$.counts.enqueued', working = ?2 ->> '$.counts.working', finished = ?2 ->> '$.counts.finished',
   failed = ?2 ->> '$.counts.failed', error = ?2 ->> '$.counts.error', cancelled = ?2 ->> '$.counts.cancelled',
   last_row = ?2 ->> 'lastRow', progress_at = ?2 ->> 'progressAt', finished_at = ?2 ->> 'finishedAt', due_at = ?2 ->> 'dueAt',
-  broken = ?2 ->> 'broken' WHERE key = ?1;
+  link_version = ?2 ->> 'linkVersion', broken = ?2 ->> 'broken' WHERE key = ?1;
 
 -- touch: stores the time of the last progress of a task with open rows.
 UPDATE hk_task SET progress_at = ?2 WHERE id = ?1 AND enqueued + working > 0;

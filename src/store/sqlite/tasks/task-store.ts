@@ -11,7 +11,7 @@ import {
   type TrackedPush,
 } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
-import { SqliteArea } from '../file/store-file.ts'
+import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { pushAll, pushInChunks } from '../jobs/push.ts'
 import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
 import type { TaskLedger } from '../ledgers/task-ledger.ts'
@@ -50,6 +50,8 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
     this.#change(task, now, UNKNOWN, (db, _, ledger) => db.get(Adding).end(ledger, producer, interrupted))
   readonly change: TaskStore['change'] = (id, change, now) =>
     this.#change(id, now, null, (db, _, { task }) => db.get(Runs).change(task, change))
+  readonly revokeLinks: TaskStore['revokeLinks'] = (id) =>
+    this.file.write((db) => db.run(sql.task.revokeLinks, id) > 0, ANSWER_SECONDS)
   readonly cancel: TaskStore['cancel'] = (id, reason, now) =>
     this.#change(id, now, null, (db, ledgers, ledger) => db.get(Runs).cancel(ledgers, ledger, reason))
   readonly cancelRows: TaskStore['cancelRows'] = (id, limit, now) =>

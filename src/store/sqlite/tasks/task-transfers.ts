@@ -230,6 +230,7 @@ function headOf(db: Database, task: TaskRow & { due_at: number | null }): { spec
       deferred: task.deferred,
       counts: counts as Record<EventStatus, number>,
       lastRow: task.last_row,
+      linkVersion: task.link_version,
       progressAt: task.progress_at,
       finishedAt: task.finished_at,
       dueAt: task.due_at,
