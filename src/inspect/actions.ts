@@ -26,7 +26,7 @@ export async function addedToQueue(app: AppPort, { text, score }: Entry, again: 
   const edits = {
     ...(again && typeof count === 'number' ? { retry_count: count - 1 } : {}),
     // A finished job runs again.
-    ...(job?.hk_started === undefined ? {} : { hk_started: undefined, hk_result: undefined }),
+    ...(job?.hk_started === undefined ? {} : { hk_started: undefined, hk_result: undefined, hk_progress: undefined }),
   }
   const promoted = await app.client.promote(Object.keys(edits).length > 0 ? editPayload(text, edits) : text)
   if (!job || promoted === undefined) {

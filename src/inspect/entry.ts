@@ -1,4 +1,5 @@
 import type { AppPort } from '../app/port.ts'
+import { isProgress, type Progress } from '../job/context.ts'
 import { type Duration, dueAt } from '../job/duration.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { checkOptions } from '../job/options.ts'
@@ -43,6 +44,12 @@ export class SetEntry extends JobRecord {
   /** The result of a finished job; undefined when it has none, or one of more than 16 kB. */
   get result(): unknown {
     return this.payload.hk_result
+  }
+
+  /** The last progress of a finished job; undefined when its handler has reported none. */
+  get progress(): Progress | undefined {
+    const { hk_progress: progress } = this.payload
+    return isProgress(progress) ? progress : undefined
   }
 
   /** Moves it to its queue now and lowers its `retry_count` by one. @throws INVALID_JOB; errors of client middleware */

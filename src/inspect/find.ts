@@ -6,6 +6,7 @@ import { type Payload, readPayload } from '../job/payload.ts'
 import { baseQueue } from '../job/priority.ts'
 import type { SetName } from '../store/contract.ts'
 import type { SetEntry } from './entry.ts'
+import { runningInOthers } from './process.ts'
 import { Queue } from './queue.ts'
 import { JobRecord } from './record.ts'
 import { JobSet } from './set.ts'
@@ -40,7 +41,7 @@ export interface Found {
   job: JobRecord | null
   /** Of a running job of Highkiq: the owner of its lease. It begins with the identity of its worker. */
   owner?: string
-  /** Of a running job whose handler has reported progress, as of its worker's last heartbeat. */
+  /** The last progress that the handler reported; of a running job it is about a second old, or of a job that succeeded. */
   progress?: Progress
   /** Of a job that succeeded. */
   startedAt?: Date | null
@@ -93,15 +94,20 @@ async function search(app: AppPort, jid: string, isOver: boolean, signal?: Abort
   const running = await heldBy(app, jid, signal)
   if (running) {
     const { job, owner } = running
-    return { ...foundAs('running', job), ...(owner === undefined ? {} : { owner }), ...(await progressOf(app, jid)) }
+    return { ...foundAs('running', job), ...(owner === undefined ? {} : { owner }), ...(await progressOf(app, job)) }
   }
   return (await inSet('dead', 'dead')) ?? foundFinished(await new JobSet(app, 'finished').find(jid, how))
 }
 
 function foundFinished(job: SetEntry | null): Found | null {
   if (!job) return null
-  const { startedAt, at, result } = job
-  return { ...foundAs('succeeded', job), startedAt, finishedAt: at, ...(result === undefined ? {} : { result }) }
+  const { startedAt, at, result, progress } = job
+  return {
+    ...foundAs('succeeded', job),
+    ...{ startedAt, finishedAt: at },
+    ...(result === undefined ? {} : { result }),
+    ...(progress === undefined ? {} : { progress }),
+  }
 }
 
 interface Held {
@@ -134,19 +140,20 @@ async function inPage({ store, now }: AppPort, jid: string): Promise<Found | nul
   )
 }
 
-/** Finds a job among the fetched jobs of Highkiq and among the running jobs of all processes. */
+/** Finds a job among the fetched jobs of Highkiq and among the running jobs of other programs. */
 async function heldBy({ store, now }: AppPort, jid: string, signal?: AbortSignal): Promise<Held | null> {
   const heldOf = ({ text, queue, owner }: { text: string; queue: string; owner?: string }): Held => {
     const job = new JobRecord(text, { queue, now })
     return { jid: job.jid, job, owner }
   }
   const ours = await findByJid(jid, (_, after) => store.workers.fetched({ after, limit: PAGE }), heldOf, signal)
-  return ours ?? (await store.workers.running()).map((one) => heldOf(one)).find((held) => held.jid === jid) ?? null
+  return ours ?? (await runningInOthers(store))?.map((one) => heldOf(one)).find((held) => held.jid === jid) ?? null
 }
 
-async function progressOf({ store }: AppPort, jid: string): Promise<Pick<Found, 'progress'>> {
+/** Reads the progress of this attempt: the attempt before, which may still be listed, had another text. */
+async function progressOf({ store }: AppPort, job: JobRecord): Promise<Pick<Found, 'progress'>> {
   const shown = await store.workers.running()
-  const progress = shown.find(({ text, progress }) => progress && readPayload(text)?.jid === jid)?.progress
+  const progress = shown.find(({ text, progress }) => progress && text === job.text)?.progress
   return progress ? { progress } : {}
 }
 

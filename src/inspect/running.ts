@@ -5,7 +5,7 @@ import { runningInOthers } from './process.ts'
 import { JobRecord } from './record.ts'
 import { pages } from './walk.ts'
 
-/** A running job as of the last heartbeat of its process, which is up to 10 seconds old. */
+/** A running job as its process showed it last: up to 10 seconds ago, its progress about a second ago. */
 export class Running extends JobRecord {
   /** The identity of its process. */
   readonly process: string
@@ -33,7 +33,7 @@ export class Running extends JobRecord {
 }
 
 /**
- * `hq.running()`: the jobs that run now, longest first, as of the last heartbeats of their processes.
+ * `hq.running()`: the jobs that run now, longest first, as their processes showed them last.
  *
  * @example for await (const job of hq.running()) console.log(job.process, job.displayClass, job.startedAt)
  */

@@ -16,6 +16,10 @@ export interface Progress {
   note?: string
 }
 
+export function isProgress(value: unknown): value is Progress {
+  return typeof (value as Partial<Progress> | null | undefined)?.done === 'number'
+}
+
 export interface DeferOptions {
   /** The time in which the row must be ended: seconds, or a string such as `'2h'`; default: a day. */
   within?: number | Duration
@@ -216,12 +220,12 @@ export class JobContext {
   }
 
   /**
-   * Reports progress. The dashboard and `hq.find` show it with the running job after a few seconds. A reader of `hq.events` gets
-   * it at most twice a second. A note is cut after 1,000 characters.
+   * Reports progress. The dashboard and `hq.find` show it within about a second, and after the end of a job that is kept by
+   * `keepFinished`. A reader of `hq.events` gets it at most twice a second. A note is cut after 1,000 characters.
    */
   progress(done: number, total?: number, note?: string): void {
     const cut = note === undefined || note === null ? {} : { note: String(note).slice(0, MOST_NOTE_CHARACTERS) }
-    this.#progress = { done, ...(total === undefined ? {} : { total }), ...cut }
+    this.#progress = { done: finite(done), ...(total === undefined ? {} : { total: finite(total) }), ...cut }
   }
 
   /** The progress that was reported last. */
@@ -294,6 +298,12 @@ export class JobContext {
     this.#aborted = new HighkiqError(code, message)
     this.#controller?.abort(this.#aborted)
   }
+}
+
+/** Returns a number that JSON has; 0 for anything else. */
+function finite(value: unknown): number {
+  const number = Number(value)
+  return Number.isFinite(number) ? number : 0
 }
 
 const MOST_MESSAGES = 40

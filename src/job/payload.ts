@@ -89,9 +89,10 @@ export interface Payload {
   hk_unique?: string
   /** When that lock is free at the latest (ms). */
   hk_unique_ends?: number
-  /** Of a finished job: when its last attempt began (ms), and its result. */
+  /** Of a finished job: when its last attempt began (ms), its result, and its last progress. */
   hk_started?: number
   hk_result?: unknown
+  hk_progress?: unknown
   /** The values of the app's contexts at the push, by name. */
   hk_context?: Record<string, unknown>
   [field: string]: unknown

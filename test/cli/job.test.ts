@@ -1,5 +1,6 @@
 /** `highkiq job` on both stores: a job in each of its states. */
 
+import { setTimeout } from 'node:timers/promises'
 import { Highkiq } from 'highkiq'
 import { describe, expect, test as plainTest } from 'vitest'
 import { gate, recorder } from '../engine/bench.ts'
@@ -24,7 +25,10 @@ async function journey(url: string): Promise<void> {
       begun.open()
       await end.opened
     })
-    const Kept = hq.job('Kept', { keepFinished: true }, (_ctx, n: number) => n * 2)
+    const Kept = hq.job('Kept', { keepFinished: true }, (ctx, n: number) => {
+      ctx.progress(n)
+      return n * 2
+    })
     const Limited = hq.job('Limited', { limit: { concurrency: 1 } }, () => end.opened)
     const Once = hq.job('Once', { unique: true }, () => {})
 
@@ -54,12 +58,19 @@ async function journey(url: string): Promise<void> {
     const { identity } = worker
     expect((await shown(url, running)).view).toMatchObject({ state: 'running', worker: { identity, dead: false } })
     expect((await shown(url, running)).stdout).toMatch(`\nworker     ${identity}\n`)
+    const progress = { done: 1, total: 4, note: 'first part' }
+    while ((await hq.find(String(running))).progress === undefined) await setTimeout(20)
+    const reporting = await shown(url, running)
+    expect(reporting.view).toMatchObject({ progress })
+    expect(reporting.stdout).toMatch(/^progress +1 of 4, first part$/m)
     const retried = await shown(url, failing)
     expect(retried.stdout).toMatch(
       /^state +failed, and waits for a retry\n.*^failures +1\nerror +TypeError: broken\n/ms,
     )
     expect(retried.stdout).toMatch(/ was created\n.* failed\n.* is due again\n$/s)
-    expect((await shown(url, kept)).view).toMatchObject({ state: 'succeeded', result: 42 })
+    expect((await shown(url, kept)).view).toMatchObject({
+      ...{ state: 'succeeded', result: 42, progress: { done: 21 } },
+    })
     expect((await shown(url, kept)).stdout).toMatch(/^result +42$/m)
     for (;;) {
       const states = await Promise.all(limited.map(async (jid) => (await hq.find(String(jid))).state))

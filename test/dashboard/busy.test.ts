@@ -6,11 +6,13 @@ inBrowser('busy', (open) => {
   test('running jobs are shown with progress and cancelled; processes are quieted, traced and stopped', async () => {
     const begun = new Heard<string>()
     const ended = new Heard<unknown>()
+    const reports = gate()
     const t = await open('/busy', {
       before: ({ hq }) => {
         hq.job('Slow', { retry: 5 }, async (ctx, n: number) => {
-          ctx.progress(n, 10, 'on the way')
           begun.say(ctx.jid)
+          await reports.opened
+          ctx.progress(n, 10, 'on the way')
           await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
           ended.say(ctx.signal.reason.code)
           throw ctx.signal.reason
@@ -27,6 +29,7 @@ inBrowser('busy', (open) => {
     await begun.atLeast(1)
     // The store knows that one runs before its process has told which.
     await page.getByText('Not reported yet').waitFor()
+    reports.open()
     await worker.quiet()
     const processes = page.getByRole('table', { name: 'Processes' }).locator('tbody tr')
     const own = processes.filter({ hasText: worker.identity })

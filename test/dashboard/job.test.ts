@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { BusinessFailure } from 'highkiq'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { all, Heard, until } from '../engine/bench.ts'
+import { all, gate, Heard, until } from '../engine/bench.ts'
 import { inBrowser } from './browser.ts'
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
@@ -73,6 +73,30 @@ inBrowser('a job by its jid', (open) => {
     await button(page, 'Delete 1 dead job').click()
     await page.getByText('No job with this jid').waitFor()
     expect(await hq.dead.size()).toBe(0)
+  })
+
+  test('shows the progress of its handler while it runs and when it has finished', async () => {
+    const [second, end] = [gate(), gate()]
+    const { page, hq, work, go } = await open('/', {
+      before: ({ hq }) => {
+        hq.job('Export', { keepFinished: true }, async (ctx) => {
+          ctx.progress(1, 4, 'reads <b>pages</b>')
+          await second.opened
+          ctx.progress(3, 4, 'writes')
+          await end.opened
+        })
+      },
+    })
+    const jid = await hq.push({ class: 'Export', args: [] })
+    await work()
+    await go(`/jobs/${jid}`)
+    const shown = (words: string) => page.locator('.job-body', { hasText: words }).waitFor()
+    await shown('1 of 4reads <b>pages</b>')
+    second.open()
+    await shown('3 of 4writes')
+    end.open()
+    await pill(page, 'succeeded')
+    await shown('3 of 4writes')
   })
 
   test('shows the context of its push, and an encrypted argument as such', async () => {

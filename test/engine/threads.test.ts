@@ -144,6 +144,16 @@ test('log, message and progress of a thread arrive as those of other handlers', 
   ])
 })
 
+test('the last progress of a burst arrives from a thread, while its handler runs and when it ends', async () => {
+  const t = bench()
+  const [waits, ends] = [await push(t, 'Burst', true), await push(t, 'Burst', false)]
+  await t.work()
+  for (const jid of [waits, ends]) await until(async () => (await t.hq.find(jid)).progress?.done === 7)
+  expect(await t.hq.find(waits)).toMatchObject({ state: 'running' })
+  await t.hq.cancel(waits)
+  await t.settled()
+})
+
 // ---------------------------------------------------------------------------------------------------------- errors
 
 test.each<[string, object]>([

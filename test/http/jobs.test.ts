@@ -298,6 +298,26 @@ test('GET /jobs/JID returns all details and the key of a job, wherever it is', a
   expect(await find('nothing')).toMatchObject({ state: 'unknown', job: null, task: null, gaveUp: false })
 })
 
+test('GET /jobs/JID returns the progress of a running job, and the last one of a job that finished', async () => {
+  const { call, hq, work, settled } = api()
+  const end = gate()
+  hq.job('Slow', { keepFinished: true }, async (ctx) => {
+    ctx.progress(1, 4, 'x'.repeat(400))
+    await end.opened
+    ctx.progress(4, 4)
+  })
+  const jid = await hq.push({ class: 'Slow', args: [] })
+  const find = async () => (await call('GET', `/api/v1/jobs/${jid}`)).body
+  expect(await find()).toMatchObject({ state: 'queued', progress: null })
+  await work()
+  await vi.waitUntil(async () => (await find()).progress, { timeout: 20_000 })
+  const note = `${'x'.repeat(299)}…`
+  expect(await find()).toMatchObject({ state: 'running', progress: { done: 1, total: 4, note } })
+  end.open()
+  await settled()
+  expect((await find()).progress).toEqual({ done: 4, total: 4 })
+})
+
 test('a job is cancelled, and an unknown job is a 404', async () => {
   const { call, hq, queue } = api()
   const jid = await hq.push({ class: 'A', args: [] })

@@ -3,6 +3,7 @@
 import type { JobHit, SetEntry } from '../../index.ts'
 import type { JobRecord } from '../../inspect/record.ts'
 import { Running } from '../../inspect/running.ts'
+import type { Progress } from '../../job/context.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { splitTaskJid } from '../../job/payload.ts'
 import type { Redaction } from '../access/redact.ts'
@@ -44,6 +45,13 @@ export function entrySummaryOf(redaction: Redaction, entry: SetEntry, key: strin
 export function hitSummaryOf(redaction: Redaction, { state, job, at }: JobHit, key: string) {
   const process = job instanceof Running ? job.process : null
   return { state, ...summaryOf(redaction, job, key), ...failureOf(redaction.record(job)), at: timeOf(at), process }
+}
+
+/** Returns the progress of a job with a cut note; null for none. */
+export function progressOf(redaction: Redaction, progress: Progress | undefined): Progress | null {
+  if (!progress) return null
+  const { note } = progress
+  return redaction.value({ ...progress, ...(note === undefined ? {} : { note: cut(note) }) })
 }
 
 function failureOf(seen: JobRecord, longest = LONGEST) {

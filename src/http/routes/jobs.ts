@@ -20,7 +20,7 @@ import { KEY } from '../server/idempotency.ts'
 import { flag, integer, text } from '../server/parameter.ts'
 import { type Call, del, get, ok, PUSH_ERRORS, post, type Route } from '../server/route.ts'
 import { inTime, keyOfEntry, keyOfQueued } from './job-key.ts'
-import { cut, detailOf } from './job-summary.ts'
+import { cut, detailOf, progressOf } from './job-summary.ts'
 import { pushOnce } from './push-once.ts'
 import { validatedPush } from './validated-push.ts'
 
@@ -288,7 +288,7 @@ async function ended(hq: Highkiq, jid: string, seconds: number, left: AbortSigna
 
 async function describe({ hq, server, request }: Pick<Call, 'hq' | 'server' | 'request'>, jid: string, whole: boolean) {
   const { result: found, ...where } = await findInTime(hq, jid, request.signal)
-  const { state, queue, job, event, gaveUp, startedAt = null, finishedAt = null } = where
+  const { state, queue, job, event, gaveUp, progress, startedAt = null, finishedAt = null } = where
   const { result = found, failure } = await outcomeOf(hq, jid)
   const { redaction } = server
   const seen = job && redaction.record(job)
@@ -315,6 +315,7 @@ async function describe({ hq, server, request }: Pick<Call, 'hq' | 'server' | 'r
     event: shownEvent,
     result: result === undefined ? null : redaction.value(result),
     failure: failure ?? null,
+    progress: progressOf(redaction, progress),
   }
 }
 
@@ -325,7 +326,7 @@ async function findInTime(hq: Highkiq, jid: string, left: AbortSignal) {
   } catch (thrown) {
     if (!hasCode(thrown, 'SEARCH_TOO_LONG')) throw thrown
     const event = await hq.tasks.event(jid)
-    const unknown = { startedAt: null, finishedAt: undefined, result: undefined }
+    const unknown = { startedAt: null, finishedAt: undefined, result: undefined, progress: undefined }
     return { state: 'unknown' as const, queue: null, job: null, event, gaveUp: true, ...unknown }
   }
 }

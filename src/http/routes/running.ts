@@ -10,7 +10,7 @@ import { integer, text } from '../server/parameter.ts'
 import { get, ok, type Route } from '../server/route.ts'
 import { cursor, positionOf, wrongCursor } from './job-key.ts'
 import { FILTER } from './job-sets.ts'
-import { cut, summaryOf } from './job-summary.ts'
+import { progressOf, summaryOf } from './job-summary.ts'
 
 const STANDARD = 500
 const MOST = 5000
@@ -97,9 +97,5 @@ const compare = (a: string, b: string) => (a === b ? 0 : a < b ? -1 : 1)
 function runningOf(redaction: Redaction, running: Running) {
   const { key: _, bytes: __, ...rest } = summaryOf(redaction, running, '')
   const { process, thread, startedAt, progress } = running
-  return { ...rest, process, thread, startedAt: timeOf(startedAt), progress: progress ? progressOf(progress) : null }
-}
-
-function progressOf({ done, total, note }: NonNullable<Running['progress']>) {
-  return { done, ...(total === undefined ? {} : { total }), ...(note === undefined ? {} : { note: cut(note) }) }
+  return { ...rest, process, thread, startedAt: timeOf(startedAt), progress: progressOf(redaction, progress) }
 }

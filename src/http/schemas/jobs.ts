@@ -69,6 +69,8 @@ const JOB_STATES = [
   'unknown',
 ] as const
 
+const progress = s.orNull(s.object({ done: s.number, total: s.optional(s.number), note: s.optional(s.text) }))
+
 export const Job = s.object({
   jid: s.text,
   state: s.oneOf(JOB_STATES),
@@ -90,6 +92,7 @@ export const Job = s.object({
   event: s.orNull(TaskEvent),
   result: s.described(v.unknown(), 'the result of its handler, if it is kept; else null'),
   failure: s.described(s.orNull(v.looseObject({ message: s.text })), 'why the job failed for good, if it is kept'),
+  progress: s.described(progress, 'the last one that its handler reported, of a running or finished job'),
 })
 export const JobCancelled = s.object({ jid: s.text, outcome: s.oneOf(['removed', 'signalled', 'requested']) })
 
@@ -99,7 +102,7 @@ export const Running = s.object({
   process: s.described(s.text, 'identity of the process'),
   thread: s.described(s.text, 'unique among the running jobs of a process'),
   startedAt: s.time,
-  progress: s.orNull(s.object({ done: s.number, total: s.optional(s.number), note: s.optional(s.text) })),
+  progress,
 })
 export const RunningList = s.object({
   ...s.pageOf(Running).entries,

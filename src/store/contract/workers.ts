@@ -1,5 +1,6 @@
 /** Workers: fetching and settling jobs, leases, rescue, and the list of processes. */
 
+import type { Progress } from '../../job/context.ts'
 import type { Effect } from './effects.ts'
 import type { SwapAnswer } from './job-sets.ts'
 import type { Destination, Move } from './jobs.ts'
@@ -140,7 +141,7 @@ export interface RunningJob {
   /** Milliseconds. */
   startedAt: number
   /** The progress that the job's handler has reported. */
-  progress?: { done: number; total?: number; note?: string }
+  progress?: Progress
 }
 
 export interface BeatAnswer {
@@ -225,11 +226,16 @@ export interface WorkerStore {
   advice(): Promise<string[]>
   /** Lists a process and its running jobs for the next `seconds`. */
   heartbeat(process: ProcessRecord, seconds: number, running?: readonly RunningJob[]): Promise<BeatAnswer>
+  /**
+   * Lists running jobs of a process between its heartbeats, for `seconds`: each replaces the one with its slot. A process
+   * that is not listed stays unlisted, and so do its jobs.
+   */
+  showRunning(identity: string, seconds: number, running: readonly RunningJob[]): Promise<void>
   processes(): Promise<ProcessRecord[]>
   removeProcess(identity: string): Promise<void>
   /** False: no such process. */
   signal(identity: string, signal: Signal): Promise<boolean>
-  /** Returns the running jobs from the last heartbeat of each process, also of other programs. */
+  /** Returns the running jobs as each process showed them last, also those of other programs. */
   running(): Promise<(RunningJob & { identity: string })[]>
   /** Returns the fetched jobs of all owners, in any order. */
   fetched(page: { after?: string | undefined; limit: number }): Promise<{ items: OwnedJob[]; next: string | null }>

@@ -116,7 +116,7 @@ export class RedisStore implements Store {
       ...methods(leases, 'renew renewer leases ownersOn unrenewed tidy'),
       ...methods(new OwnedJobs(server, leases, tasks), 'orphaned rescue fetched'),
       ...methods(new LeaderLocks(server), 'acquireLock releaseLock'),
-      ...methods(new Processes(server), 'heartbeat processes running leader removeProcess signal advice'),
+      ...methods(new Processes(server), 'heartbeat showRunning processes running leader removeProcess signal advice'),
     }
     this.tasks = {
       ...methods(

@@ -7,7 +7,8 @@ import type { Engine } from '../engine.ts'
 import type { Capsule } from './capsules.ts'
 
 const BEAT_MS = 10_000
-const SHOWN_SECONDS = 60
+/** For so long the store lists a process without a heartbeat. */
+export const SHOWN_SECONDS = 60
 /** The worker warns when the store answers later than this, this many beats in a row. */
 const SLOW_MS = 50
 const SLOW_BEATS = 5

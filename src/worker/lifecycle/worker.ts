@@ -21,6 +21,7 @@ import { DueJobs } from './due-jobs.ts'
 import { dump } from './dump.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { ProgressRecorder } from './progress-recorder.ts'
+import { ProgressUpdater } from './progress-updater.ts'
 import { idleWithin, runningJobs, shownJobs, summaryOf } from './shown-jobs.ts'
 import { openWhenPossible, retryLostCalls } from './start-retries.ts'
 import { WorkerProcess } from './worker-process.ts'
@@ -140,6 +141,7 @@ export class Worker extends WorkerProcess {
       new DueJobs(engine, pollInterval, promote),
       new CancellationPoller(engine, () => this.#capsules.attempts),
       new ProgressRecorder(engine, this.#capsules),
+      new ProgressUpdater(engine, this.identity, () => this.#attempts),
       this.#heartbeat,
       this.#threads,
       ...(about.services ?? []),

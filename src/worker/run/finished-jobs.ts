@@ -14,14 +14,17 @@ export function finishedEntry(engine: Engine, attempt: Attempt, result: unknown)
     return null
   }
   const { text: kept } = resultText(result)
-  return { to: 'finished', text: withEnd(fetched.text, startedAt, kept), score: engine.now() / 1000 }
+  const progress = ctx.progressed && JSON.stringify(ctx.progressed)
+  return { to: 'finished', text: withEnd(fetched.text, startedAt, kept, progress), score: engine.now() / 1000 }
 }
 
-/** Appends the members, because reading all others takes longer. */
-function withEnd(text: string, startedAt: number, result: string | undefined): string {
+/** Appends the members, because reading all others takes longer. `result` and `progress` are JSON. */
+function withEnd(text: string, startedAt: number, result: string | undefined, progress: string | undefined): string {
   // JSON has many quotes: a search for a text that begins with one takes six times as long.
-  if (text.endsWith('}') && !text.includes('hk_started') && !text.includes('hk_result')) {
-    return `${text.slice(0, -1)},"hk_started":${startedAt}${result === undefined ? '' : `,"hk_result":${result}`}}`
+  const isNew = !text.includes('hk_started') && !text.includes('hk_result')
+  if (text.endsWith('}') && isNew && (progress === undefined || !text.includes('hk_progress'))) {
+    const more = `${result === undefined ? '' : `,"hk_result":${result}`}${progress ? `,"hk_progress":${progress}` : ''}`
+    return `${text.slice(0, -1)},"hk_started":${startedAt}${more}}`
   }
-  return editMembers(text, { hk_started: String(startedAt), hk_result: result })
+  return editMembers(text, { hk_started: String(startedAt), hk_result: result, hk_progress: progress })
 }

@@ -2,7 +2,7 @@
 
 import { inspect } from 'node:util'
 import { parentPort, workerData } from 'node:worker_threads'
-import { type ContextParts, JobContext } from '../../job/context.ts'
+import { type ContextParts, JobContext, type Progress } from '../../job/context.ts'
 import { type BatchFailure, HighkiqError, invalidOption, messageOf, verdictOf } from '../../job/errors.ts'
 import type { Logger } from '../../job/logger.ts'
 import { importModule } from '../../load/module.ts'
@@ -17,7 +17,7 @@ import {
   type ToThread,
 } from './wire.ts'
 
-/** Progress is sent at most this often: a loop may report it at each step. */
+/** Milliseconds between two messages with progress: a loop may report it at each step. */
 const PROGRESS_MS = 100
 const NO_STORE = 'a thread can not reach a database in memory: push from the main thread, or use a database file'
 
@@ -68,7 +68,13 @@ async function run(job: Run): Promise<void> {
     app = appWith(job.job, queue)
     const { [PROGRAM]: program } = app
     const handler = program.definitionOf(job.job, queue)?.handler as (ctx: JobContext, ...args: unknown[]) => unknown
-    const handle = () => handler(running, ...running.args)
+    const handle = async () => {
+      try {
+        return await handler(running, ...running.args)
+      } finally {
+        running.sendProgress()
+      }
+    }
     finish(await (program.within ? program.within(payload, handle) : handle()))
   } catch (thrown) {
     const parts = errorParts(thrown)
@@ -120,7 +126,9 @@ async function close(): Promise<void> {
 
 /** Sends messages and progress to the worker at once: the thread may be ended at any time. */
 class ThreadContext extends JobContext {
-  #sentAt = 0
+  #sent: Progress | undefined
+  #sentAt = Number.NEGATIVE_INFINITY
+  #timer: NodeJS.Timeout | undefined
 
   override get log(): Logger {
     return log
@@ -133,10 +141,20 @@ class ThreadContext extends JobContext {
 
   override progress(done: number, total?: number, note?: string): void {
     super.progress(done, total, note)
-    const now = performance.now()
-    if (now - this.#sentAt < PROGRESS_MS && done !== total) return
-    this.#sentAt = now
-    if (this.progressed) send({ progress: this.progressed })
+    const pause = this.#sentAt + PROGRESS_MS - performance.now()
+    if (pause <= 0 || done === total) this.sendProgress()
+    else this.#timer ??= setTimeout(() => this.sendProgress(), pause)
+  }
+
+  /** Sends the last progress, unless it was sent before. */
+  sendProgress(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const { progressed } = this
+    if (!progressed || progressed === this.#sent) return
+    this.#sent = progressed
+    this.#sentAt = performance.now()
+    send({ progress: progressed })
   }
 }
 

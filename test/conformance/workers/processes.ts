@@ -92,6 +92,45 @@ export const processes: Case[] = [
     },
   },
   {
+    name: 'running jobs that are shown between heartbeats are listed until the next one, each in place of its slot',
+    async run(t) {
+      const job = (slot: string, n: number, done?: number) => ({
+        ...{ slot, queue: 'q', text: t.job(n), startedAt: NOW + n * 1000 },
+        ...(done === undefined ? {} : { progress: { done, total: 2.5, note: 'žluťoučký "kůň"' } }),
+      })
+      const listed = async () => (await t.store.workers.running()).sort((x, y) => x.startedAt - y.startedAt)
+      await t.store.workers.heartbeat(record('host:1', { busy: 2 }), 60, [job('a', 1), job('b', 2, 1)])
+      await t.store.workers.heartbeat(record('host:2', { busy: 1 }), 60, [job('a', 5)])
+      await t.store.workers.showRunning('host:1', 60, [job('b', 2, 2), job('c', 3, 0)])
+      await t.store.workers.showRunning('host:1', 60, [job('a', 4, 7)])
+      expect(await listed()).toEqual([
+        { identity: 'host:1', ...job('b', 2, 2) },
+        { identity: 'host:1', ...job('c', 3, 0) },
+        { identity: 'host:1', ...job('a', 4, 7) },
+        { identity: 'host:2', ...job('a', 5) },
+      ])
+      await t.store.workers.heartbeat(record('host:1'), 60, [job('c', 3, 1)])
+      expect(await listed()).toEqual([
+        { identity: 'host:1', ...job('c', 3, 1) },
+        { identity: 'host:2', ...job('a', 5) },
+      ])
+    },
+  },
+  {
+    name: 'running jobs of a process that is not listed are not listed either',
+    async run(t) {
+      const job = { slot: 'a', queue: 'q', text: t.job(1), startedAt: NOW, progress: { done: 1 } }
+      await t.store.workers.showRunning('host:1', 60, [job])
+      expect(await t.store.workers.running()).toEqual([])
+      await t.store.workers.heartbeat(record('host:1'), 60, [job])
+      await t.store.workers.removeProcess('host:1')
+      await t.store.workers.showRunning('host:1', 60, [job])
+      expect([await t.store.workers.running(), await t.store.workers.processes()]).toEqual([[], []])
+      await t.store.workers.heartbeat(record('host:1'), 60)
+      expect(await t.store.workers.running()).toEqual([])
+    },
+  },
+  {
     name: 'the running jobs of a removed process are not listed',
     async run(t) {
       await t.store.workers.heartbeat(record('host:1'), 0.2, [

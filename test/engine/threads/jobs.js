@@ -55,6 +55,10 @@ export function define(hq) {
     for (let n = 0; n <= 1000; n++) ctx.progress(n, 1000, 'counting')
     return ctx.progressed
   })
+  hq.job('Burst', { thread, keepFinished: true }, async (ctx, waits) => {
+    for (let n = 0; n <= 7; n++) ctx.progress(n)
+    if (waits) await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+  })
   hq.job('Throw', { thread, retry: 3, backtrace: true }, (_ctx, what) => {
     throw thrown[what]()
   })

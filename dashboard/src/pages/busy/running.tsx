@@ -4,9 +4,9 @@ import { tell } from '../../api/client.ts'
 import type { RunningJob } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
+import { Progress } from '../../components/progress.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { doing } from '../../components/toast.tsx'
-import { number } from '../../format/number.ts'
 import { duration, secondsSince } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { about, liveStats } from '../../live/live-stats.ts'
@@ -49,13 +49,13 @@ function columns(reload: () => Promise<void>): Column<RunningJob>[] {
           </span>
           {job.progress && (
             <span class="only-s">
-              <Progress job={job} />
+              <Progress progress={job.progress} />
             </span>
           )}
         </>
       ),
     },
-    { name: 'progress', title: t('tasks.progress'), class: 'hide-s done-cell', cell: (job) => <Progress job={job} /> },
+    { name: 'progress', title: t('tasks.progress'), class: 'hide-s done-cell', cell: progressOf },
     {
       name: 'process',
       title: t('busy.process'),
@@ -85,22 +85,8 @@ function columns(reload: () => Promise<void>): Column<RunningJob>[] {
   ]
 }
 
-function Progress({ job: { progress } }: { job: RunningJob }) {
-  if (!progress) return <span class="dim">–</span>
-  const { done, total, note } = progress
-  return (
-    <>
-      <span class="row">
-        {total === undefined ? number(done) : t('task.partOf', { part: done, n: total })}
-        {note !== undefined && <bdi class="cut dim">{visible(note)}</bdi>}
-      </span>
-      {total !== undefined && (
-        <span class="meter working" style={{ '--v': Math.min((done / Math.max(total, 1)) * 100, 100) }}>
-          <i />
-        </span>
-      )}
-    </>
-  )
+function progressOf({ progress }: RunningJob) {
+  return progress ? <Progress progress={progress} /> : <span class="dim">–</span>
 }
 
 async function cancel({ jid, class: name }: RunningJob, reload: () => Promise<void>): Promise<void> {

@@ -6,6 +6,7 @@ import { at, encoded, nameOf, queryValue } from '../../base.ts'
 import { Copy } from '../../components/copy.tsx'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { Progress } from '../../components/progress.tsx'
 import { Pill } from '../../components/status.tsx'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
@@ -106,7 +107,7 @@ function Acts({ found: { data, reload }, jid }: { found: Data<FoundJob>; jid: st
 }
 
 function Body({ found }: { found: FoundJob }) {
-  const { jid, state, job, event, result, failure } = found
+  const { jid, state, job, event, result, failure, progress } = found
   const task = job?.task?.id ?? (/^[0-9a-f]{24}$/.test(jid) ? jid.slice(0, 16) : null)
   const hasOutcome = (event && task !== null) || result !== null || failure !== null
   const outcome = hasOutcome && (
@@ -146,6 +147,14 @@ function Body({ found }: { found: FoundJob }) {
       {job && (
         <section class="panel">
           <div class="body job-body">
+            {progress && (
+              <>
+                <div class="sec">
+                  <h3>{t('tasks.progress')}</h3>
+                </div>
+                <Progress progress={progress} />
+              </>
+            )}
             <JobDetailView
               job={job}
               state={state}

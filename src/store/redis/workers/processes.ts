@@ -1,5 +1,6 @@
 /** Shows processes and their running jobs in Sidekiq's keys, sends signals to processes, and warns of settings of the server. */
 
+import { isProgress } from '../../../job/context.ts'
 import { memberText } from '../../../job/json.ts'
 import type { BeatAnswer, ProcessRecord, RunningJob, Signal, WorkerStore } from '../../contract.ts'
 import { eviction, infoOf } from '../server/diagnosis.ts'
@@ -30,6 +31,13 @@ export class Processes extends StorePart implements Partial<WorkerStore> {
     )
     const signal = (await this.server.call((client) => client.rpop(this.keys.signals(identity)))) as Signal | null
     return { signal, known: exists === 1, rtt }
+  }
+
+  async showRunning(identity: string, seconds: number, running: readonly RunningJob[]): Promise<void> {
+    const work = this.keys.running(identity)
+    await this.server.transaction((transaction) =>
+      transaction.hset(work, Object.fromEntries(running.map(runningField))).pexpire(work, Math.round(seconds * 1000)),
+    )
   }
 
   async processes(): Promise<ProcessRecord[]> {
@@ -143,8 +151,4 @@ function runningOf(slot: string, value: string): RunningJob | undefined {
   } catch {
     return undefined
   }
-}
-
-function isProgress(value: unknown): value is NonNullable<RunningJob['progress']> {
-  return typeof (value as { done?: unknown } | undefined)?.done === 'number'
 }

@@ -170,7 +170,7 @@ CREATE TABLE hk_process (
   ends        INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The running jobs of a process as of its last heartbeat.
+-- The running jobs of a process as it showed them last.
 CREATE TABLE hk_running (
   identity   TEXT NOT NULL,
   slot       TEXT NOT NULL,

@@ -36,6 +36,13 @@ DELETE FROM hk_running WHERE identity NOT IN (SELECT identity FROM hk_process);
 INSERT INTO hk_running (identity, slot, queue, text, started_at, progress)
 SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2);
 
+-- showRunning: stores running jobs of a known process, in the same form, each in place of the one with its slot.
+INSERT INTO hk_running (identity, slot, queue, text, started_at, progress)
+SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?2)
+WHERE EXISTS (SELECT 1 FROM hk_process WHERE identity = ?1)
+ON CONFLICT (identity, slot) DO UPDATE SET
+  queue = excluded.queue, text = excluded.text, started_at = excluded.started_at, progress = excluded.progress;
+
 -- running: returns the running jobs of all processes.
 SELECT identity, slot, running.queue, text, started_at AS startedAt, progress, boot, ends
 FROM hk_running AS running JOIN hk_process USING (identity) ORDER BY identity, slot;

@@ -132,9 +132,6 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
 
   readonly heartbeat: WorkerStore['heartbeat'] = (process, seconds, running = []) => {
     const { identity, info, concurrency, busy, beat, quiet, rss } = process
-    const jobs = running.map(({ slot, queue, text, startedAt, progress = null }) => [
-      ...[slot, queue, text.toWellFormed(), startedAt, progress],
-    ])
     return this.file.write((db) => {
       const ends = endIn(seconds)
       const known = isAlive(db, identity)
@@ -143,11 +140,14 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
       db.run(sql.process.dropSignals)
       db.run(sql.process.dropRunning)
       db.run(sql.process.deleteRunning, identity)
-      if (jobs.length > 0) db.run(sql.process.addRunning, identity, JSON.stringify(jobs))
+      if (running.length > 0) db.run(sql.process.addRunning, identity, runningRows(running))
       const signal = db.first<{ name: Signal }>(sql.process.receive, identity)?.name ?? null
       return { signal, known, rtt: null }
     }, ANSWER_SECONDS)
   }
+
+  readonly showRunning: WorkerStore['showRunning'] = (identity, _seconds, running) =>
+    this.file.write((db) => void db.run(sql.process.showRunning, identity, runningRows(running)), ANSWER_SECONDS)
 
   readonly processes: WorkerStore['processes'] = async () => {
     type Row = ProcessRecord & End
@@ -211,6 +211,15 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
     answer.fetched = (await alone({ fetch: request.fetch })).fetched
     return answer
   }
+}
+
+/** Returns the running jobs as the statements take them. */
+function runningRows(running: readonly RunningJob[]): string {
+  return JSON.stringify(
+    running.map(({ slot, queue, text, startedAt, progress = null }) => [
+      ...[slot, queue, text.toWellFormed(), startedAt, progress],
+    ]),
+  )
 }
 
 /** Returns whether the process is still listed, or the lock is still held. */
