@@ -31,7 +31,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
     'test/docs': { rest: 'full' },
     'test/engine': {
       rest: 'fast',
-      full: ['cron', 'lease', 'ordered-crash', 'ordered-faults', 'signals', 'threads', 'trouble'],
+      full: ['cron', 'large-batches', 'lease', 'ordered-crash', 'ordered-faults', 'signals', 'threads', 'trouble'],
     },
     'test/examples': { rest: 'full' },
     'test/http': { rest: 'fast', full: ['document-lint', 'grafana'] },

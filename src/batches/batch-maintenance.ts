@@ -107,7 +107,8 @@ export class BatchMaintenance extends Maintenance {
     const changedAt = new Map<string, number>()
     for await (const parts of this.#parts()) {
       if (!(await this.#locate(parts))) return 'stopped'
-      for (const part of parts.values()) {
+      // The end of a batch is progress of the one around it, which is therefore checked before.
+      for (const part of [...parts.values()].toSorted((a, b) => a.batch.depth - b.batch.depth)) {
         if (!(await this.isLeader())) return 'stopped'
         await this.#check(part, suspects, changedAt)
       }

@@ -9,9 +9,10 @@ import { forEachOf } from '../job/json.ts'
 import type { Payload } from '../job/payload.ts'
 import type { BatchPush, BatchSpec, NewMember } from '../store/contract.ts'
 
-/** The most jobs that one call stores, and the characters of their texts: the store takes all of them in one step. */
-export const MOST_JOBS = 10_000
-const MOST_CHARACTERS = 64_000_000
+/** The most jobs that one call collects, the characters of their texts, and the most batches in it. */
+const MOST_JOBS = 1_000_000
+const MOST_CHARACTERS = 500_000_000
+const MOST_BATCHES = 10_000
 
 export class BatchTarget implements PushTarget, BatchPush {
   readonly bid: string
@@ -75,15 +76,23 @@ export class BatchTarget implements PushTarget, BatchPush {
   }
 
   /** Adds a member. @throws INVALID_OPTION when there are too many */
-  add(...members: NewMember[]): void {
-    for (const member of members) {
-      this.#characters += member.item?.text.length ?? 0
-      this.members.push(member)
-    }
+  add(member: NewMember): void {
+    this.#characters += member.item?.text.length ?? 0
+    this.members.push(member)
     if (this.members.length <= MOST_JOBS && this.#characters <= MOST_CHARACTERS) return
     const most = `${MOST_JOBS.toLocaleString('en')} jobs, or ${MOST_CHARACTERS / 1e6} MB`
     throw invalidOption(
       `a batch takes at most ${most}, in one call: add the others from its jobs with ctx.batch.add, or use a task`,
+    )
+  }
+
+  /** Adds a batch; its members come later. @throws INVALID_OPTION when there are too many */
+  addBatch(batch: BatchSpec): void {
+    this.batches.push(batch)
+    if (this.batches.length <= MOST_BATCHES) return
+    const most = MOST_BATCHES.toLocaleString('en')
+    throw invalidOption(
+      `one call stores at most ${most} batches and jobs with children: let a callback or a job create the others`,
     )
   }
 

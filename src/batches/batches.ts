@@ -5,7 +5,7 @@ import type { BatchAccess, ChildResult } from '../job/context.ts'
 import { invalidOption } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { checkOptions, checkText, type OptionRule } from '../job/options.ts'
-import type { BatchMember, BatchReader, BatchRecord, ChildFailure } from '../store/contract.ts'
+import { type BatchMember, type BatchReader, type BatchRecord, type ChildFailure, isHold } from '../store/contract.ts'
 import { cancelBatch } from './cancel.ts'
 import { addToBatch, unknownBatch } from './create.ts'
 import { batchJid, innerBatch } from './jids.ts'
@@ -109,7 +109,7 @@ export class Batches {
     do {
       const { items, next } = await readerOf(this.#app).members(bid, { after, limit: PAGE })
       for (const member of items) {
-        if (seen.has(member.id)) continue
+        if (seen.has(member.id) || isHold(member.id)) continue
         seen.add(member.id)
         yield member
       }
@@ -134,7 +134,8 @@ export class Batches {
     const after = cursor === undefined ? undefined : read(cursor).slice(prefix.length)
     const reader = readerOf(this.#app)
     if (!(await reader.find(bid))) throw unknownBatch(bid)
-    const { items, next } = await reader.members(bid, { after, limit })
+    const { items: all, next } = await reader.members(bid, { after, limit })
+    const items = all.filter(({ id }) => !isHold(id))
     const summary = async (member: BatchMember) => {
       return { ...member, batch: (await innerBatch(reader, member.id)) ?? null }
     }

@@ -53,7 +53,7 @@ export async function createBatch(
     // Client middleware may have stopped a callback, which the batch then does not name.
     const passed = Object.entries(options).filter(([name]) => callbacks[name as keyof typeof callbacks] !== null)
     const { meta } = readBatchOptions(Object.fromEntries(passed))
-    own.batches.push({ bid, parent, meta, ...callbacks, job: null, keep, createdAt: app.now() })
+    own.addBatch({ bid, parent, meta, ...callbacks, job: null, keep, createdAt: app.now() })
     if (outer) outer.add({ bid: outer.bid, id: bid, item: null })
     await app.client.inBatch(own, () => work({ bid }))
   })
@@ -110,8 +110,8 @@ async function storeBatches(
     await fill(own, outer)
     await own.close()
     if (outer) {
-      outer.batches.push(...own.batches)
-      outer.add(...own.members)
+      for (const batch of own.batches) outer.addBatch(batch)
+      for (const member of own.members) outer.add(member)
       return
     }
     const answer = await direct.putBatch(own)
@@ -236,7 +236,7 @@ class Flow {
     }
     const about = { bid: own, parent: bid ?? null, keep: FLOW_KEEP_MS, createdAt: now() }
     const batch = { ...about, onComplete: null, onSuccess: null, onDeath: null, job: parent, meta: '' }
-    this.#own.batches.push(batch)
+    this.#own.addBatch(batch)
     if (bid !== undefined) this.#own.add({ bid, id: jid, item: null })
     const known: object[] = []
     for (const [i, child] of children.entries()) {

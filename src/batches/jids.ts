@@ -1,4 +1,4 @@
-/** The jids of jobs that a batch pushes: its bid, and eight digits that no row of a task has. A parent in a flow is one. */
+/** The jids of jobs that a batch pushes: its bid, and eight digits that no row of a task has, and no hold of a batch. A parent in a flow is one. */
 
 import { isBid } from '../job/payload.ts'
 import type { BatchReader } from '../store/contract.ts'

@@ -1,9 +1,8 @@
 /** Pushes to a store. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isRecorded } from '../events/job-event.ts'
 import { type Recording, recordingOf } from '../events/recording.ts'
-import { type ErrorCode, hasCode, PushError } from '../job/errors.ts'
+import { PushError } from '../job/errors.ts'
 import { readPayload } from '../job/payload.ts'
 import { inSteps } from '../job/push-steps.ts'
 import {
@@ -15,6 +14,7 @@ import {
   type Store,
   type TrackedPush,
 } from '../store/contract.ts'
+import { isLarge, putInSteps } from './batch-steps.ts'
 import { BULK } from './bulk.ts'
 import { type OrderedNames, orderedNamesOf } from './ordered-names.ts'
 import { addPushEvent, addPushEvents, eventOf } from './push-events.ts'
@@ -26,11 +26,9 @@ import {
   type PreparedPush,
   type PushPipe,
 } from './push-target.ts'
+import { resend } from './resend.ts'
 
 const ORDERED_BATCHES_AT_ONCE = 20
-/** Milliseconds for which an idempotent push is repeated: a store remembers its id for longer. */
-const RESEND_MS = 30_000
-const UNREACHABLE: readonly ErrorCode[] = ['STORE_UNREACHABLE', 'STORE_TIMEOUT']
 
 export class StoreTarget extends DirectTarget {
   readonly #store: () => Store
@@ -86,6 +84,7 @@ export class StoreTarget extends DirectTarget {
         if (payload) addPushEvent({ jid, destination: item, payload }, this.#now())
       }
     }
+    if (isLarge(push)) return putInSteps(this.#store(), push, this.#now)
     try {
       // A repeated creation is harmless.
       const answer = await (push.batches.length > 0 ? resend(put) : put())
@@ -185,26 +184,5 @@ export class StoreTarget extends DirectTarget {
     } finally {
       this.#awaited--
     }
-  }
-}
-
-/** Repeats an idempotent push while the store is unreachable. @throws PushError */
-async function resend<T>(push: () => Promise<T>): Promise<T> {
-  const end = performance.now() + RESEND_MS
-  let maybePushed = false
-  for (let pause = 50; ; pause = Math.min(pause * 2, 2000)) {
-    try {
-      return await push()
-    } catch (thrown) {
-      if (!(thrown instanceof PushError)) throw thrown
-      const isFirst = !maybePushed
-      maybePushed ||= thrown.maybePushed
-      if (!UNREACHABLE.some((code) => hasCode(thrown.cause, code)) || performance.now() + pause > end) {
-        // An earlier attempt may have stored the jobs that the last one did not.
-        const parts = isFirst || !maybePushed ? thrown.parts : undefined
-        throw new PushError(thrown.message, thrown.jids, maybePushed, { cause: thrown.cause, parts })
-      }
-    }
-    await sleep(pause * (0.5 + Math.random() / 2))
   }
 }

@@ -187,6 +187,7 @@ export class BatchLedger {
     else if (state !== null) batch.pending++
     // A job that ignores its cancellation, and succeeds, must not make a cancelled batch succeed.
     else if (change === 'succeeded' && !batch.cancelling) batch.succeeded++
+    else if (change === 'withdrawn' && !batch.cancelling) batch.total--
     else batch.failed++
     if (state === 'retrying') batch.retrying++
     batch.progressAt = this.#now

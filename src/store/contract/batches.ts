@@ -5,6 +5,7 @@
  * member is open, too, because it may be retried by hand, but the batch does not wait for it to be complete.
  */
 
+import { isBid, newTaskId } from '../../job/payload.ts'
 import type { BatchEffect, BatchNote } from './effects.ts'
 import type { PushItem, RefusedPush } from './jobs.ts'
 
@@ -111,6 +112,17 @@ export interface NewMember {
 export interface BatchPush {
   batches: readonly BatchSpec[]
   members: readonly NewMember[]
+}
+
+/** The end of the id of a member that is no job. It keeps its batch open while jobs are added in several steps. */
+const HOLD = 'fc000005'
+
+export function newHold(): string {
+  return newTaskId() + HOLD
+}
+
+export function isHold(member: string): boolean {
+  return member.endsWith(HOLD) && isBid(member.slice(0, -HOLD.length))
 }
 
 /** The most batches inside each other. */

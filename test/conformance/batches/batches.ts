@@ -333,6 +333,28 @@ export const batches: Case[] = [
     },
   },
   {
+    name: 'a member that is withdrawn keeps its batch open until then, and is not counted',
+    async run(t) {
+      const hold: NewMember = { bid: idOf(1), id: 'hold', item: null }
+      await t.store.batches.push({ batches: [batch(1, ALL)], members: [hold, member(t, 1, 'a')] }, NOW)
+      await change(t, [1, 'a', 'succeeded'])
+      expect(await find(t, 1)).toMatchObject({ total: 2, pending: 1, completedAt: null })
+      expect(await t.store.batches.push({ batches: [], members: [member(t, 1, 'b')] }, NOW)).toEqual([])
+      for (let n = 0; n < 2; n++) await change(t, [1, 'hold', 'withdrawn'])
+      expect(await find(t, 1)).toMatchObject({ total: 2, pending: 1, succeeded: 1 })
+      await change(t, [1, 'b', 'succeeded'])
+      expect(await find(t, 1)).toMatchObject({ total: 2, succeeded: 2, failed: 0, succeededAt: NOW + 1 })
+      expect(await pushed(t)).toEqual({ complete: 1, success: 1 })
+      await t.store.batches.push({ batches: [batch(2)], members: [{ ...hold, bid: idOf(2) }] }, NOW)
+      await change(t, [2, 'hold', 'withdrawn'])
+      expect(await find(t, 2)).toMatchObject({ total: 0, succeededAt: NOW + 1 })
+      await t.store.batches.push({ batches: [batch(3)], members: [{ ...hold, bid: idOf(3) }] }, NOW)
+      await t.store.batches.cancel(idOf(3), NOW)
+      await change(t, [3, 'hold', 'withdrawn'])
+      expect(await find(t, 3)).toMatchObject({ total: 1, failed: 1, succeededAt: null, cancelling: false })
+    },
+  },
+  {
     name: 'five hundred batches inside each other end together, and one more is refused',
     seconds: 30,
     async run(t) {

@@ -176,7 +176,11 @@ function changeMember(bid, member, change, note)
   if old == '1' then add('retrying', -1) end
   -- A job that ignores its cancellation, and succeeds, must not make a cancelled batch succeed.
   local hasSucceeded = change == 'succeeded' and not batch.cancelling
-  add(state == DEAD_MEMBER and 'dead' or state and 'pending' or hasSucceeded and 'succeeded' or 'failed', 1)
+  if change == 'withdrawn' and not batch.cancelling then
+    add('total', -1)
+  else
+    add(state == DEAD_MEMBER and 'dead' or state and 'pending' or hasSucceeded and 'succeeded' or 'failed', 1)
+  end
   if state == '1' then add('retrying', 1) end
   if note then redis.call('HSET', batch.key .. ':notes', note.key, note.text) end
   saveBatch(batch)

@@ -1,0 +1,165 @@
+/**
+ * Stores more jobs of batches than a store takes in one step. Members that are no jobs hold the batches open meanwhile. When the
+ * process dies, the maintenance of batches does not find them, so they fail, and their batches end as failed.
+ */
+
+import { messageOf, PushError } from '../job/errors.ts'
+import {
+  type BatchPush,
+  type BatchRefusal,
+  type NewMember,
+  NOTHING_REFUSED,
+  newHold,
+  type RefusedPush,
+  type Store,
+} from '../store/contract.ts'
+import { resend } from './resend.ts'
+
+/** The most jobs that are stored in one step, and the characters of their texts. */
+const MOST_AT_ONCE = 10_000
+const MOST_CHARACTERS = 64_000_000
+/** One of several steps stores fewer, so that other calls need not wait long for it. */
+const STEP = 1000
+const STEP_CHARACTERS = 8_000_000
+
+export function isLarge({ members }: BatchPush): boolean {
+  if (members.length > MOST_AT_ONCE) return true
+  return members.reduce((sum, member) => sum + lengthOf(member), 0) > MOST_CHARACTERS
+}
+
+/**
+ * Resolves with the jobs that were refused because of a lock, or with why the push was refused: then nothing is stored.
+ * @throws PushError, also when some jobs are stored
+ */
+export async function putInSteps(
+  store: Store,
+  { batches, members }: BatchPush,
+  now: () => number,
+): Promise<BatchRefusal | readonly RefusedPush[]> {
+  const jobs = members.filter(({ item }) => item)
+  const refusal = repeatedIn(members) ?? (await heldIn(store, jobs, now()))
+  if (refusal) return refusal
+
+  /** Stores one step. The first member belongs to no other step, so a batch that has it already has the whole step. */
+  const put = async (step: BatchPush) => {
+    const answer = await resend(() => store.batches.push(step, now()))
+    if (answer === 'exists') return NOTHING_REFUSED
+    const isStored = 'reason' in answer && answer.reason === 'repeated' && answer.member === step.members[0]?.id
+    return isStored ? NOTHING_REFUSED : answer
+  }
+  const open = new Set<NewMember>()
+  const hold = (bid: string): NewMember => {
+    const one = { bid, id: newHold(), item: null }
+    open.add(one)
+    return one
+  }
+  const end = async (holds: readonly NewMember[], change: 'withdrawn' | 'failed') => {
+    for (let from = 0; from < holds.length; from += STEP) {
+      const some = holds.slice(from, from + STEP)
+      const effects = some.map(({ bid, id: member }) => ({ kind: 'batch' as const, bid, member, change }))
+      await resend(() => store.batches.apply(effects, now()).catch(asPushError))
+      for (const one of some) open.delete(one)
+    }
+  }
+
+  const bids = new Set([...batches, ...members].map(({ bid }) => bid))
+  const holds = Array.from(bids, hold)
+  const [bid = ''] = bids
+  const first = await put({ batches, members: [...holds, ...members.filter(({ item }) => !item)] })
+  if ('reason' in first) return first
+  const refused: RefusedPush[] = []
+  let stored = 0
+  let step: NewMember[] = []
+  try {
+    for (step of stepsOf(jobs)) {
+      const own = hold(bid)
+      const answer = await put({ batches: [], members: [own, ...step] })
+      if ('reason' in answer) throw new PushError(reasonOf(answer), [], false)
+      for (const one of answer) refused.push(one)
+      stored += step.length
+      step = []
+      await end([own], 'withdrawn')
+    }
+    await end(holds, 'withdrawn')
+    return refused
+  } catch (thrown) {
+    await end([...open], 'failed').catch(() => {})
+    const maybe = thrown instanceof PushError && !thrown.maybePushed ? 0 : step.length
+    const dropped = new Set(refused.map(({ item }) => item))
+    const idsOf = (some: readonly NewMember[]) => some.map(({ id }) => id)
+    throw new PushError(
+      `${messageOf(thrown)}. Batch ${bid} has ${stored} of ${jobs.length} jobs and ends without success: cancel it with hq.batches.cancel('${bid}')`,
+      idsOf(jobs.slice(stored)),
+      true,
+      {
+        cause: thrown instanceof PushError ? thrown.cause : thrown,
+        notPushed: idsOf(jobs.slice(stored + maybe)),
+        pushed: idsOf(jobs.slice(0, stored).filter(({ item }) => item && !dropped.has(item))),
+      },
+    )
+  }
+}
+
+function* stepsOf(jobs: readonly NewMember[]): Generator<NewMember[]> {
+  let step: NewMember[] = []
+  let characters = 0
+  for (const job of jobs) {
+    if (step.length === STEP || (step.length > 0 && characters + lengthOf(job) > STEP_CHARACTERS)) {
+      yield step
+      step = []
+      characters = 0
+    }
+    step.push(job)
+    characters += lengthOf(job)
+  }
+  if (step.length > 0) yield step
+}
+
+function lengthOf({ item }: NewMember): number {
+  return item?.text.length ?? 0
+}
+
+/** Returns the refusal of the first member that comes twice. A job with its own lock is dropped instead. */
+function repeatedIn(members: readonly NewMember[]): BatchRefusal | undefined {
+  const seen = new Set<string>()
+  for (const { bid, id: member, item } of members) {
+    if (item?.unique) continue
+    if (seen.has(`${bid} ${member}`)) return { reason: 'repeated', bid, member }
+    seen.add(`${bid} ${member}`)
+  }
+  return undefined
+}
+
+/** Returns the refusal of the first job whose lock must be free and is not. Another push may take it later. */
+async function heldIn(store: Store, jobs: readonly NewMember[], now: number): Promise<BatchRefusal | undefined> {
+  const locks = jobs.flatMap(({ item }) => (item?.unique ? item.unique.claims.map(({ key }) => key) : []))
+  const isStrict = jobs.some(({ onConflict }) => onConflict === 'raise')
+  const holders = new Map<string, string>()
+  for (let from = 0; isStrict && from < locks.length; from += STEP) {
+    const some = locks.slice(from, from + STEP)
+    for (const [i, lock] of (await store.unique.find(some, now)).entries()) {
+      if (lock) holders.set(some[i] as string, lock.holder)
+    }
+  }
+  for (const { bid, id: member, item, onConflict } of jobs) {
+    for (const { key } of item?.unique?.claims ?? []) {
+      const holder = holders.get(key)
+      if (holder !== undefined && holder !== member && onConflict === 'raise') {
+        return { reason: 'held', bid, member, holder }
+      }
+      if (holder === undefined) holders.set(key, member)
+    }
+  }
+  return undefined
+}
+
+function reasonOf({ reason, member, holder }: BatchRefusal): string {
+  if (reason === 'held') return `not pushed, because job ${holder} has the lock of job ${member}`
+  if (reason === 'cancelled') return 'not pushed, because the batch was cancelled meanwhile'
+  if (reason === 'repeated') return `not pushed, because job ${member} is in the batch already`
+  return 'not pushed, because the batch ended while the process was stopped for long'
+}
+
+function asPushError(thrown: unknown): never {
+  throw new PushError(messageOf(thrown), [], true, { cause: thrown })
+}
