@@ -7,10 +7,11 @@ import type { BatchNote, MemberChange } from '../store/contract.ts'
 import type { Outcome, Plugin } from '../worker/plugin.ts'
 
 export const batchMembers: Plugin = {
+  concerns: ['bid'],
   effects(payload, outcome) {
     const { bid, jid: member } = payload
     // Another program may have written a jid that is not a string.
-    if (bid === undefined || !isBid(bid) || typeof member !== 'string') return undefined
+    if (!isBid(bid) || typeof member !== 'string') return undefined
     const change = changeOf(outcome)
     return change && [{ kind: 'batch', bid, member, change, note: noteOf(payload, outcome, change) }]
   },

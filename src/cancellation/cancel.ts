@@ -214,6 +214,7 @@ async function cancelParked({ store, now }: AppPort, jid: string): Promise<boole
 
 /** Withdraws the cancellation of a job in the step that deletes the job. */
 export const cancelling: Plugin = {
+  concerns: ['cancelled'],
   effects(payload, outcome, now) {
     if (outcome.kind !== 'cancelled') return undefined
     const [at, { begun }] = [now(), outcome]

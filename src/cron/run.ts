@@ -64,6 +64,7 @@ const STATES: Partial<Record<Outcome['kind'], CronRunState>> = {
 export function cronRuns(): Plugin {
   const starts = new WeakMap<JobContext, number>()
   return {
+    concerns: ['hk_cron', 'hk_lock'],
     effects(payload, outcome, now, ctx) {
       const { hk_cron: name, hk_lock: lock, jid } = payload
       const effects: Effect[] = []

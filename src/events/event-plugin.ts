@@ -6,9 +6,10 @@ import type { Recording } from './recording.ts'
 
 export function eventPlugin(recording: () => Recording): Plugin {
   return {
-    effects(payload, outcome, now, ctx) {
-      // The worker adds the events of its attempts when it sends their settlements.
-      if (ctx || !isRecorded(payload) || !recording().mayBeOn()) return undefined
+    // The worker adds the events of its attempts when it sends their settlements.
+    concerns: ['no-attempt'],
+    effects(payload, outcome, now) {
+      if (!isRecorded(payload) || !recording().mayBeOn()) return undefined
       const records = recordsOf(outcome, payload, payload.queue, now())
       return records.length > 0 ? records : undefined
     },

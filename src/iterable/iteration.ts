@@ -197,6 +197,7 @@ export function iterableHandler<Args extends unknown[], Item, Cursor>(
     if (ctx.payload.hk_list) throw new Kill('an iterable job gets one row: make its task without rowsPerJob')
     const own = ctx as unknown as IterableContext & { iteration: Iteration }
     own.iteration = new Iteration(app, any, own, deepFreeze(args))
+    own.isExtended = true
     await own.iteration.run()
   }
 }
@@ -209,6 +210,7 @@ function deepFreeze<T>(value: T): T {
 
 /** Saves the progress of an iterable job in the step that moves the job, so that no crash can come between. */
 export const iterations: Plugin = {
+  concerns: ['cancelled', 'own-context'],
   // Sidekiq's `cancel!` writes only to the saved iteration.
   cancelledByOthers: (ctx) => 'iteration' in ctx,
   effects({ jid }, { kind }, now, ctx?: JobContext & { iteration?: Iteration }) {

@@ -106,6 +106,8 @@ export class JobContext {
   args: unknown[]
   /** Set when the job is a row of a tracked task. */
   readonly task: TaskOfJob | undefined
+  /** Whether a feature has given this context members of its own. @internal */
+  isExtended = false
   /** Set when the job comes from Rails' ActiveJob. */
   activeJob: ActiveJobEnvelope | undefined
   readonly #parts: ContextParts

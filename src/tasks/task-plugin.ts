@@ -22,19 +22,17 @@ type Change = Pick<EventEffect, 'status' | 'window' | 'code' | 'messages' | 'res
 
 export function trackedTasks(app: AppPort): Plugin {
   return {
-    taskOf: (payload) => (payload.hk_task === undefined ? undefined : new RowsOfTask(app, payload)),
+    concerns: ['hk_task'],
 
-    returned(payload, result) {
-      if (payload.hk_part === undefined || payload.hk_task === undefined) return undefined
-      return keepPage(app, payload, result)
-    },
+    taskOf: (payload) => new RowsOfTask(app, payload),
+
+    returned: (payload, result) => (payload.hk_part === undefined ? undefined : keepPage(app, payload, result)),
 
     effects(payload, outcome, now, ctx) {
-      if (payload.hk_task === undefined) return undefined
       const at = now()
       const attempt = attemptOf(payload) - (betweenAttempts(outcome) ? 1 : 0)
       const effects: EventEffect[] = []
-      const jids = jidsOf(payload)
+      const jids = payload.hk_rows ? jidsOf(payload) : [payload.jid]
       for (let row = 0; row < jids.length; row++) {
         const change = changeOf(ofRow(payload, outcome, row), at)
         if (!change) return undefined
@@ -244,6 +242,7 @@ function rowCodeOf(error: unknown): string | undefined {
 }
 
 function resultOf(result: unknown, at: number): Pick<Change, 'result' | 'messages'> {
+  if (result === undefined) return {}
   const { text, problem } = resultText(result)
   if (problem !== undefined) return { messages: [appMessage(at, problem)] }
   return text === undefined ? {} : { result: text }

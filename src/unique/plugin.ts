@@ -5,8 +5,8 @@ import type { Effect } from '../store/contract.ts'
 import { goesOn, type Outcome, type Plugin } from '../worker/plugin.ts'
 
 export const uniqueLocks: Plugin = {
+  concerns: ['hk_unique'],
   effects(payload, outcome) {
-    if (payload.hk_unique === undefined) return undefined
     const effects = readUnique(payload).flatMap((lock) => changeOf(lock, payload.jid, outcome))
     return effects.length > 0 ? effects : undefined
   },

@@ -119,7 +119,7 @@ export function effectsOf(
   ctx?: JobContext,
 ): Effect[] | undefined {
   let all: Effect[] | undefined
-  for (const plugin of engine.plugins.effects) {
+  for (const plugin of engine.plugins.concerned(payload, outcome, ctx).effects) {
     const effects = plugin.effects(payload, outcome, engine.now, ctx)
     if (effects) all = all ? all.concat(effects) : effects
   }

@@ -67,7 +67,23 @@ export function goesOn({ kind }: Outcome): boolean {
   return GOES_ON.has(kind)
 }
 
+/**
+ * What concerns a plugin: a member that the payload of a job has, or something about any job. `cancelled`: that outcome.
+ * `no-attempt`: an outcome outside a running attempt. `own-context`: an attempt whose context a feature has extended.
+ */
+export type Concern =
+  | 'hk_task'
+  | 'hk_cron'
+  | 'hk_lock'
+  | 'hk_unique'
+  | 'bid'
+  | 'cancelled'
+  | 'no-attempt'
+  | 'own-context'
+
 export interface Plugin {
+  /** `effects`, `returned` and `taskOf` are only asked about jobs with one of these. Default: about all jobs. */
+  concerns?: readonly Concern[]
   /**
    * Returns the effects that the store applies in the step that moves the job. Outside a running attempt `ctx` is
    * absent: then the effects must follow from the payload alone, because another program may move the job. `now` returns
@@ -95,17 +111,65 @@ export interface Plugin {
 
 type With<Hook extends keyof Plugin> = Required<Pick<Plugin, Hook>>
 
-/** The plugins by hook, each in the order in which they were added: an attempt asks only those that have the hook. */
+/** Plugins by hook, each in the order in which they were added. */
+interface ByHook {
+  readonly effects: readonly With<'effects'>[]
+  readonly returned: readonly With<'returned'>[]
+  readonly taskOf: readonly With<'taskOf'>[]
+}
+
+/** The bit of each concern. */
+const BITS: Readonly<Record<Concern, number>> = {
+  hk_task: 1,
+  hk_cron: 2,
+  hk_lock: 4,
+  hk_unique: 8,
+  bid: 16,
+  cancelled: 32,
+  'no-attempt': 64,
+  'own-context': 128,
+}
+
+/** The plugins, of which a job asks only those that it concerns. */
 export class Plugins {
-  readonly effects: With<'effects'>[] = []
-  readonly returned: With<'returned'>[] = []
   readonly ended: With<'ended'>[] = []
   readonly cancelledByOthers: With<'cancelledByOthers'>[] = []
-  readonly taskOf: With<'taskOf'>[] = []
+  readonly #all: Plugin[] = []
+  /** The plugins that are concerned, by the bits of the concerns. */
+  #concerned: (ByHook | undefined)[] = []
 
   add(plugin: Plugin): void {
-    for (const hook of ['effects', 'returned', 'ended', 'cancelledByOthers', 'taskOf'] as const) {
+    this.#all.push(plugin)
+    this.#concerned = []
+    for (const hook of ['ended', 'cancelledByOthers'] as const) {
       if (plugin[hook]) (this[hook] as Plugin[]).push(plugin)
     }
+  }
+
+  /** Returns the plugins that a job concerns, and, with an outcome, those that its outcome concerns. */
+  concerned(payload: Payload, outcome?: Outcome, ctx?: JobContext): ByHook {
+    const { hk_task, hk_cron, hk_lock, hk_unique, bid } = payload
+    let bits = 0
+    if (hk_task !== undefined) bits |= BITS.hk_task
+    if (hk_cron !== undefined) bits |= BITS.hk_cron
+    if (hk_lock !== undefined) bits |= BITS.hk_lock
+    if (hk_unique !== undefined) bits |= BITS.hk_unique
+    if (bid !== undefined) bits |= BITS.bid
+    if (outcome !== undefined) {
+      if (outcome.kind === 'cancelled') bits |= BITS.cancelled
+      if (ctx === undefined) bits |= BITS['no-attempt']
+      else if (ctx.isExtended) bits |= BITS['own-context']
+    }
+    const known = this.#concerned[bits]
+    if (known) return known
+    const concerned = this.#withConcerns(bits)
+    this.#concerned[bits] = concerned
+    return concerned
+  }
+
+  #withConcerns(bits: number): ByHook {
+    const some = this.#all.filter(({ concerns }) => !concerns || concerns.some((one) => (bits & BITS[one]) !== 0))
+    const having = <Hook extends keyof ByHook>(hook: Hook) => some.filter((plugin) => plugin[hook]) as With<Hook>[]
+    return { effects: having('effects'), returned: having('returned'), taskOf: having('taskOf') }
   }
 }

@@ -20,6 +20,8 @@ export interface Attempt {
   began: number
   /** A number that no other running job of this worker has; it grows from job to job. */
   slot: number
+  /** Whether its job may have limits. */
+  mayBeLimited: boolean
   /** How the attempt ended; undefined while it runs. */
   outcome: Outcome | undefined
   /** Releases the slots that the attempt may have taken of its limits. */
@@ -43,12 +45,14 @@ export function openAttempt(engine: Engine, fetched: FetchedJob, slot = 0): Atte
   const payload = readPayload(fetched.text)
   if (!payload) return undefined
   let task: TaskOfJob | undefined
-  for (const plugin of engine.plugins.taskOf) task ??= plugin.taskOf(payload)
+  for (const plugin of engine.plugins.concerned(payload).taskOf) task ??= plugin.taskOf(payload)
+  const definition = definitionOf(engine, payload, fetched.queue)
   return {
     fetched,
     payload,
     ctx: new JobContext(payload, fetched.queue, engine, task),
-    definition: definitionOf(engine, payload, fetched.queue),
+    definition,
+    mayBeLimited: engine.sharedLimits !== undefined || definition?.options.limit !== undefined,
     startedAt: engine.now(),
     began: 0,
     slot,

@@ -44,11 +44,8 @@ export function callHandler(engine: Engine, attempt: Attempt): Promise<unknown> 
 
 /** Makes the settlement of an attempt whose handler returned. `first` is the first plugin that has not seen the result. */
 export function settleResult(engine: Engine, attempt: Attempt, result: unknown, first = 0): Settling {
-  const {
-    plugins: { returned },
-    jobLog,
-  } = engine
-  const { ctx } = attempt
+  const { jobLog } = engine
+  const { ctx, payload } = attempt
   if (ctx.pendingDeferral) {
     return ctx.pendingDeferral.then(
       () => settleResult(engine, attempt, result, first),
@@ -61,8 +58,9 @@ export function settleResult(engine: Engine, attempt: Attempt, result: unknown, 
       jobLog?.done(attempt)
       return finished(engine, attempt, { kind: 'deferred' })
     }
+    const { returned } = engine.plugins.concerned(payload)
     for (let i = first; i < returned.length; i++) {
-      const kept = returned[i]?.returned(attempt.payload, result, attempt.ctx)
+      const kept = returned[i]?.returned(payload, result, ctx)
       if (!kept) continue
       return kept.then(
         (instead) => settleResult(engine, attempt, instead, i + 1),
