@@ -1,7 +1,6 @@
 /** The options of batches and flows. */
 
-import type { Job } from '../client/job.ts'
-import { JOB } from '../client/job-rule.ts'
+import { JOB, type Job } from '../client/job.ts'
 import type { PushRequest } from '../client/request.ts'
 import { type Duration, seconds } from '../job/duration.ts'
 import { invalidOption } from '../job/errors.ts'

@@ -1,6 +1,8 @@
 import type { AppPort } from '../app/port.ts'
 import type { JobDefinition } from '../job/definition.ts'
 import type { Duration } from '../job/duration.ts'
+import { invalidOption } from '../job/errors.ts'
+import { type OptionRule, shown } from '../job/options.ts'
 import { type Payload, readPayload, writePayload } from '../job/payload.ts'
 import type { Jid } from '../job/result.ts'
 import { JID_LOCK } from '../job/unique.ts'
@@ -161,3 +163,14 @@ export interface JobReturning<Result> {
 }
 
 const NO_TIME = { at: undefined, wait: undefined, waitUntil: undefined }
+
+export const JOB: OptionRule = [
+  (job) => typeof (job as Job | null)?.request === 'function',
+  'a job, as returned by hq.job(…)',
+]
+
+/** Checks the first argument of a function. @throws INVALID_OPTION */
+export function checkJob(where: string, job: unknown): void {
+  if (JOB[0](job)) return
+  throw invalidOption(`${where}: the first argument must be ${JOB[1]} (got ${shown(job)})`)
+}

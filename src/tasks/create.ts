@@ -9,9 +9,8 @@ import { given } from '../job/options.ts'
 import { newTaskId, type Payload } from '../job/payload.ts'
 import { baseQueue } from '../job/priority.ts'
 import type { Callback, TaskRecord, TaskSpec } from '../store/contract.ts'
-import { metaOf, type TaskMeta } from './meta.ts'
+import { labelsOf, metaOf, type TaskMeta } from './meta.ts'
 import { type CallbackJob, policyOf, type TaskOptions, windowOf } from './options.ts'
-import { labelsOf } from './own-meta.ts'
 import { Producer } from './producer.ts'
 import { rowsBehind } from './resumed-file.ts'
 import { findTask, type Row, type Rows, RowWriter, refuse, retryTransient, templateOf } from './rows.ts'
@@ -190,7 +189,7 @@ function payloadOf(app: AppPort, job: Job<never[]>, id: string, queue: string | 
 
 async function specOf(app: AppPort, payload: Payload, producer: string, options: CreateTask): Promise<TaskSpec> {
   const { name, keepArgs = 'rejected', about, meta, onDone, onFailure } = options
-  const labels = labelsOf(meta)
+  const labels = meta ? labelsOf(meta) : {}
   const id = payload.hk_task as string
   return {
     id,

@@ -9,7 +9,7 @@ import { type Duration, dueAt } from '../job/duration.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { checkOptions, shown } from '../job/options.ts'
 import type { Store } from '../store/contract.ts'
-import { checkMetaFilter, labelsOf } from './own-meta.ts'
+import { checkMetaFilter, labelsOf } from './meta.ts'
 import { findTask, retryTransient } from './rows.ts'
 
 /** `change` is the submitter's own link; a link with `read` is read-only. */

@@ -4,8 +4,7 @@ import type { AppPort } from '../app/port.ts'
 import { invalidOption } from '../job/errors.ts'
 import { checkOptions, shown } from '../job/options.ts'
 import { TASK_STATES, type TaskRecord, type TaskState } from '../store/contract.ts'
-import { metaOf } from './meta.ts'
-import { checkMetaFilter, labelsOf } from './own-meta.ts'
+import { checkMetaFilter, labelsOf, metaOf } from './meta.ts'
 import { statusOf, type TaskStatus } from './task.ts'
 
 /** Options of `list`. A page has at most `limit` tasks. A search reads at most 2,000 tasks, so it may find fewer, or none. */

@@ -1,14 +1,13 @@
 /** The options of tasks. */
 
-import type { Job } from '../client/job.ts'
-import { JOB } from '../client/job-rule.ts'
+import { JOB, type Job } from '../client/job.ts'
 import { checkQueueName } from '../job/definition.ts'
 import { type Duration, seconds } from '../job/duration.ts'
 import { checkOptions, given, type OptionKind, type OptionRule } from '../job/options.ts'
 import { MOST_ROWS } from '../job/payload.ts'
 import type { MaxFailures, TaskSpec } from '../store/contract.ts'
 import { kindsOf, NEW_TASK_OPTIONS } from './import-options.ts'
-import { checkMeta, type OwnMeta } from './own-meta.ts'
+import { checkMeta, type OwnMeta } from './meta.ts'
 
 /** A job of `onDone` and `onFailure`, with its arguments. */
 export type CallbackJob = Job<[task: string, run: number]> | Job<[task: string]> | Job<[]>

@@ -1,8 +1,7 @@
 /** `hq.uniqueLocks`: finds and releases the locks of unique jobs by hand. */
 
 import type { AppPort } from '../app/port.ts'
-import type { Job } from '../client/job.ts'
-import { checkJob } from '../client/job-rule.ts'
+import { checkJob, type Job } from '../client/job.ts'
 import { invalidOption } from '../job/errors.ts'
 import { shown } from '../job/options.ts'
 import { readUnique } from '../job/unique.ts'

@@ -6,7 +6,7 @@ import { checkAction, JOB_ACTIONS, SEARCHED_STATES } from '../../inspect/all-job
 import { SetEntry } from '../../inspect/entry.ts'
 import { QueuedJob } from '../../inspect/queue.ts'
 import { given } from '../../job/options.ts'
-import { checkMetaFilter } from '../../tasks/own-meta.ts'
+import { checkMetaFilter } from '../../tasks/meta.ts'
 
 import { named } from '../access/audit.ts'
 import type { Seal } from '../access/seal.ts'
