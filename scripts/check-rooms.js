@@ -68,7 +68,7 @@ const ROOMS = {
   client: ['job', 'store/contract', 'app/port', 'events/recording', 'events/job-event'],
   inspect: ['job', 'store/contract', 'app/port', 'batches/jids'],
   worker: ['job', 'store/contract', 'events/recording'],
-  'worker/run': ['job', 'store/contract', ...PORT, 'worker/wait-time'],
+  'worker/run': ['job', 'store/contract', ...PORT],
   'worker/threads': ['job', 'load', 'thread', ...PORT],
   'worker/lease': ['job', 'store/contract', 'log/line', 'thread', ...PORT, 'worker/run'],
   'worker/loop': ['job', 'store/contract', 'events/job-event', ...PORT, 'worker/queue-order', 'worker/run'],

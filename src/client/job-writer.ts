@@ -45,7 +45,7 @@ export class JobWriter {
     if (once) destination.once = jid
     const locks = payload.hk_unique === undefined ? [] : readUnique(payload)
     if (locks.length > 0) destination.unique = { jid, claims: locks.map(claimOf) }
-    const track = trackOf(payload, now)
+    const track = payload.hk_task === undefined ? undefined : trackOf(payload, now)
     const { maxLengths } = this.#options
     // Rows, jobs of batches and runs of cron entries are never refused.
     const isOwn = !track && payload.hk_cron === undefined && payload.bid === undefined

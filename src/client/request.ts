@@ -112,13 +112,16 @@ export function refuseOrdered(name: string): never {
 export function payloadOf(request: PushRequest, context: RequestContext): Payload {
   check(request)
   const { class: name, args, wrapped } = request
-  if (context.isOrdered?.(name)) refuseOrdered(name)
-  const options = optionsOf(name, wrapped, context)
+  const definition = context.definition(name)
+  // Jobs and ordered queues share names.
+  if (!definition && context.isOrdered?.(name)) refuseOrdered(name)
+  const options = optionsOf(definition, wrapped, context)
+  const { queue = 'default' } = options
   const now = context.now()
   const payload: Payload = {
     class: name,
     args,
-    queue: options.queue ?? 'default',
+    queue,
     jid: request.jid ?? newJid(),
     retry: options.retry ?? true,
     created_at: timeOf(now, context.wire),
@@ -147,7 +150,8 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
     const message = `${name}: a push can't name the batch ${request.bid} as its bid: ${hint}`
     throw new HighkiqError('INVALID_JOB', message, { option: 'bid', hint })
   }
-  checkQueueName(payload.queue)
+  // The queue of a definition was checked with it.
+  if (payload.queue !== queue) checkQueueName(payload.queue)
   payload.queue = prioritized(name, payload.queue, request.priority, options.priority)
   // Other programs write null when the job has no retry queue.
   if (payload.retry_queue !== undefined && payload.retry_queue !== null) checkQueueName(payload.retry_queue)
@@ -162,7 +166,10 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
   }
   const at = timeToRun(request, now)
   if (at !== undefined && at * 1000 > now) payload.at = at
-  addUnique(payload, request, options, context)
+  const { unique = options.unique, unique_for, hk_unique } = request
+  if (unique !== undefined || unique_for !== undefined || hk_unique !== undefined) {
+    addUnique(payload, request, options, context)
+  }
   return payload
 }
 
@@ -207,20 +214,20 @@ function argsOf({ args, wrapped }: Payload): unknown[] {
 /** Whether a push of this request needs a lock of its class. */
 export function isUnique(request: PushRequest, context: RequestContext): boolean {
   const { unique, unique_for: limit } = request
-  const { unique: own } = optionsOf(request.class, request.wrapped, context)
+  const { unique: own } = optionsOfRequest(request, context)
   return Boolean(unique ?? (limit === undefined ? own : limit))
 }
 
 /** Whether the lock of such a push depends on a function of its arguments. */
 export function isUniqueBy(request: PushRequest, context: RequestContext): boolean {
-  const { unique = optionsOf(request.class, request.wrapped, context).unique } = request
+  const { unique = optionsOfRequest(request, context).unique } = request
   return typeof unique === 'object' && unique.by !== undefined
 }
 
 /** Returns what happens to a refused push. */
 export function conflictOf(request: PushRequest, context: RequestContext): OnConflict {
   if (isDuplicate(request)) return 'raise'
-  const { unique = optionsOf(request.class, request.wrapped, context).unique } = request
+  const { unique = optionsOfRequest(request, context).unique } = request
   return (typeof unique === 'object' && unique.onConflict) || 'drop'
 }
 
@@ -236,8 +243,15 @@ function checkMember(job: string, field: string, value: unknown): void {
 
 const PLAIN = { writable: true, enumerable: true, configurable: true }
 
-function optionsOf(name: string, wrapped: string | undefined, { definition, defaults }: RequestContext): JobOptions {
-  const defined = definition(name)
+function optionsOfRequest({ class: name, wrapped }: PushRequest, context: RequestContext): JobOptions {
+  return optionsOf(context.definition(name), wrapped, context)
+}
+
+function optionsOf(
+  defined: JobDefinition | undefined,
+  wrapped: string | undefined,
+  { definition, defaults }: RequestContext,
+): JobOptions {
   // A definition's options have the defaults in them.
   if (wrapped === undefined) return defined?.options ?? defaults
   return { ...defaults, ...ownOptions(defined), ...ownOptions(definition(wrapped)) }

@@ -13,6 +13,7 @@ import {
   splitTaskJid,
   taskJid,
   timeOf,
+  waitOf,
   writePayload,
 } from './payload.ts'
 
@@ -150,4 +151,18 @@ test.each([
   // Members that are not edited keep their bytes.
   const edited = editPayload('{"n":1.50,"m":1.0e-05}', { args: [1e21, 0.00001] }, wire)
   expect(edited).toBe(`{"n":1.50,"m":1.0e-05,"args":${args}}`)
+})
+
+const AT = 1_700_000_000_000
+
+test.each<[what: string, enqueued_at: unknown, wait: number | undefined]>([
+  ['milliseconds', AT - 250, 250],
+  ['seconds, as Sidekiq 7 and 6 write them', (AT - 250) / 1000, 250],
+  ['a clock that runs ahead', AT + 5000, 0],
+  ['no time', undefined, undefined],
+  ['garbage', 'yesterday', undefined],
+])('the time that a job waited: %s', (_, at, wait) => {
+  const waited = waitOf({ class: 'J', args: [], queue: 'q', jid: 'j', enqueued_at: at as number }, AT)
+  if (wait === undefined) expect(waited).toBeUndefined()
+  else expect(waited).toBeCloseTo(wait, 0)
 })

@@ -306,6 +306,15 @@ export function readTime(text: string, field: Time): number | undefined {
   return /[.e]/i.test(token) ? Number(token) * 1000 : Number(token)
 }
 
+/** A time below this is in seconds, as Sidekiq 7 and 6 write it. As milliseconds it would be in the year 1973. */
+const LEAST_MS = 1e11
+
+/** Returns the milliseconds that a job waited in its queue until `startedAt`; undefined when its text does not say. */
+export function waitOf({ enqueued_at: at }: Payload, startedAt: number): number | undefined {
+  if (typeof at !== 'number' || !Number.isFinite(at)) return undefined
+  return Math.max(startedAt - (at < LEAST_MS ? at * 1000 : at), 0)
+}
+
 export function writePayload(payload: Payload, wire: Wire = 8): string {
   const text = stringifyJson(payload, floatsOf(wire))
   if (sidekiqOf(wire) === 8) return text

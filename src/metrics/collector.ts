@@ -4,12 +4,11 @@
  */
 
 import { hasCode } from '../job/errors.ts'
-import { newJid, type Payload } from '../job/payload.ts'
+import { newJid, type Payload, waitOf } from '../job/payload.ts'
 import { baseQueue } from '../job/priority.ts'
 import { HISTOGRAM_BUCKETS, type MetricsBatch, type Store } from '../store/contract.ts'
 import { Periodic, type Report } from '../worker/background-service.ts'
 import type { Outcome, Plugin } from '../worker/plugin.ts'
-import { waitOf } from '../worker/wait-time.ts'
 
 interface Counts {
   processed: number

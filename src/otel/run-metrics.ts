@@ -2,9 +2,8 @@
 
 import type { Attributes, Counter, Histogram, Meter } from '@opentelemetry/api'
 import { classOf } from '../job/errors.ts'
-import type { Payload } from '../job/payload.ts'
+import { type Payload, waitOf } from '../job/payload.ts'
 import type { Outcome, Plugin } from '../worker/plugin.ts'
-import { waitOf } from '../worker/wait-time.ts'
 import { ERROR_TYPE, HIGHKIQ, JOB, OPERATION, QUEUE, SECONDS, SYSTEM } from './attributes.ts'
 
 /** Classes with a name of their own in metrics. Other programs may push any class. */

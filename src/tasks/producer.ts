@@ -4,6 +4,8 @@ import { isProcessGone, thisHost, thisHostText } from '../worker/lease/host.ts'
 import { retryTransient, type StoreOfTasks } from './rows.ts'
 
 const LEASE_SECONDS = 30
+/** The text with which the producers of this process join, once it is read. */
+let host: string | undefined
 
 /**
  * A process that adds rows to a task. It holds a lease, as a worker does, so that others notice when it dies.
@@ -19,7 +21,8 @@ export class Producer {
 
   async join(queue: string): Promise<void> {
     const { workers } = this.#app.store
-    const lease = { queues: [queue], seconds: LEASE_SECONDS, host: thisHostText() }
+    host ??= thisHostText()
+    const lease = { queues: [queue], seconds: LEASE_SECONDS, host }
     await retryTransient(() => workers.join(this.token, lease))
     // A failed renewal is ignored: the next one may succeed, and otherwise the task becomes `interrupted`.
     const renew = () => void workers.renew(this.token, LEASE_SECONDS).catch(() => {})

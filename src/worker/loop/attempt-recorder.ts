@@ -25,10 +25,9 @@ export class AttemptRecorder {
     this.#wake = wake
   }
 
-  /** `now` is on the monotonic clock. */
-  started(attempt: Attempt, now?: number): void {
+  /** Records the start of an attempt if the store has a recording, which it is asked about when that is not known. */
+  started(attempt: Attempt): void {
     const { recording } = this.#engine
-    if (!recording.mayBeOn(now)) return
     // If the attempt ends soon, its end records its start.
     if (recording.isOn) this.#plan()
     else {
@@ -36,10 +35,6 @@ export class AttemptRecorder {
         .refreshed()
         ?.then(() => recording.isOn && this.#running.isCurrent(attempt) && this.started(attempt))
     }
-  }
-
-  ended(attempt: Attempt): void {
-    if (this.#engine.recording.mayBeOn(attempt.ended)) attempt.endedAt = this.#engine.now()
   }
 
   recordProgress(): void {

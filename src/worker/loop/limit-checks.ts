@@ -3,7 +3,7 @@
 import type { FetchedJob, Limit, LimitAnswer, ReleaseSlotEffect } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 import { type Attempt, openAttempt } from '../run/attempt.ts'
-import { limitsOf, mayBeLimited } from '../run/limit.ts'
+import { limitsOf } from '../run/limit.ts'
 import type { Prefetch } from './prefetch.ts'
 
 /** When an attempt has not started this long after its time, the store is asked again. */
@@ -62,7 +62,7 @@ export class LimitChecks {
 
   /** Releases the room that a job was called for to the next one: the step that settles the attempt checks its limits. */
   releaseRoom(attempt: Attempt): void {
-    if (!mayBeLimited(this.#engine, attempt)) return
+    if (!attempt.mayBeLimited) return
     try {
       attempt.slotReleases = this.#releasesOf(attempt, limitsOf(this.#engine, attempt))
     } catch {
@@ -140,7 +140,7 @@ export class LimitChecks {
     if (limits) return limits
     try {
       const attempt = openAttempt(this.#engine, job)
-      limits = attempt && mayBeLimited(this.#engine, attempt) ? limitsOf(this.#engine, attempt) : []
+      limits = attempt?.mayBeLimited ? limitsOf(this.#engine, attempt) : []
     } catch {
       limits = []
     }

@@ -2,6 +2,7 @@
 
 import { HighkiqError } from '../../job/errors.ts'
 import { given } from '../../job/options.ts'
+import { jidsOf } from '../../job/rows.ts'
 import type { RecordEffect, SettleAndFetchAnswer, Settlement, Started } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 import type { Attempt } from '../run/attempt.ts'
@@ -9,8 +10,8 @@ import { MAX_REFUSALS, reducedToDead, withoutEffects } from './refused-settlemen
 
 interface Ended {
   settlement: Settlement
-  /** The jobs that this settlement ends; their cancellations, if any, have no use any more. */
-  jids: readonly string[]
+  /** The jobs that this settlement ends, if they are not all jobs of the attempt. */
+  jids: readonly string[] | undefined
   /** The attempt that ended; it tells which events to record. */
   attempt: Attempt | undefined
 }
@@ -46,8 +47,11 @@ export class SettlementBuffer {
     return this.#ended.length + this.#started.size === 0 && !this.#areRecordsDue
   }
 
-  /** Adds a settlement. `jids` are the jobs that it ends, unless its `move` says that they run again. */
-  add(settlement: Settlement, jids: readonly string[] = [], attempt?: Attempt): void {
+  /**
+   * Adds a settlement. `jids` are the jobs that it ends, unless its `move` says that they run again. Default: those of the
+   * attempt.
+   */
+  add(settlement: Settlement, jids?: readonly string[], attempt?: Attempt): void {
     this.#ended.push({ settlement, jids, attempt })
   }
 
@@ -142,7 +146,7 @@ export class SettlementBuffer {
   }
 
   /** Adds the settlement to send after the store has refused this one: after some refusals, one with less in it. */
-  #addRefused(settlement: Settlement, jids: readonly string[], attempt: Attempt | undefined): void {
+  #addRefused(settlement: Settlement, jids: Ended['jids'], attempt: Attempt | undefined): void {
     const refusals = (this.#refusals.get(settlement.ticket) ?? 0) + 1
     this.#refusals.set(settlement.ticket, refusals)
     const isLast = refusals === 2 * MAX_REFUSALS
@@ -157,18 +161,24 @@ export class SettlementBuffer {
     const message = `the store refuses to settle a job${move}${without}`
     const jid = jidOf({ jids, attempt })
     this.#engine.report(new HighkiqError('STORE_UNUSABLE', message), given({ jid, ticket: settlement.ticket }))
-    this.add(isLast ? withoutEffects(settlement) : reducedToDead(settlement, this.#engine.now()), jids)
+    const reduced = isLast ? withoutEffects(settlement) : reducedToDead(settlement, this.#engine.now())
+    this.add(reduced, endedBy({ jids, attempt }))
   }
 }
 
 /** Returns the job of a settlement, of several rows the first; undefined for a text that is no job. */
 function jidOf({ jids, attempt }: Pick<Ended, 'jids' | 'attempt'>): string | undefined {
-  return attempt?.payload.jid ?? jids[0]
+  return attempt?.payload.jid ?? jids?.[0]
+}
+
+/** Returns the jobs that a settlement ends; their cancellations, if any, have no use any more. */
+function endedBy({ jids, attempt }: Pick<Ended, 'jids' | 'attempt'>): readonly string[] {
+  return jids ?? (attempt ? jidsOf(attempt.payload) : [])
 }
 
 /** Returns the jobs that ended by settlements which the store has applied. */
 export function endedJobs({ ended }: Drained, { settled }: SettleAndFetchAnswer): string[] {
-  return ended.flatMap(({ settlement: { move }, jids }, i) => (settled[i] === 'ok' && isOver(move) ? jids : []))
+  return ended.flatMap((one, i) => (settled[i] === 'ok' && isOver(one.settlement.move) ? endedBy(one) : []))
 }
 
 function isOver(to: Settlement['move']): boolean {

@@ -10,7 +10,6 @@ import { type Engine, effectsOf } from '../engine.ts'
 import type { EventLoopRecord } from '../executor.ts'
 import { type Attempt, openAttempt } from '../run/attempt.ts'
 import { requeueOrCrash } from '../run/crash.ts'
-import { mayBeLimited } from '../run/limit.ts'
 import { keepEnd } from '../run/results.ts'
 import { endedRows, rowsOf, splitIntoRows, withoutCancelledRows } from '../run/row-group.ts'
 import { callHandler, settleError, settleResult } from '../run/runner.ts'
@@ -199,7 +198,7 @@ export class Slots {
       this.#end(attempt, splitIntoRows(this.#engine, attempt, rows, { kind: 'split' }))
       return
     }
-    if (mayBeLimited(this.#engine, attempt)) this.#limitChecks.add(attempt)
+    if (attempt.mayBeLimited) this.#limitChecks.add(attempt)
     else this.#start(attempt)
   }
 
@@ -292,7 +291,7 @@ export class Slots {
    */
   #run(attempt: Attempt): void {
     const { eventLoop } = this.#options
-    const { lease } = this.#engine
+    const { lease, recording } = this.#engine
     const now = performance.now()
     if (lease && now >= lease.safeUntil) {
       void lease.confirm().then((holds) => {
@@ -301,7 +300,7 @@ export class Slots {
       return
     }
     attempt.began = now
-    this.recorder.started(attempt, now)
+    if (recording.mayBeOn(now)) this.recorder.started(attempt)
     const { payload, definition } = attempt
     const id = eventLoop.began(payload.jid, payload.class, definition?.options.timeout)
     const running = callHandler(this.#engine, attempt)
@@ -356,21 +355,21 @@ export class Slots {
     }
     this.running.remove(ticket)
     this.prefetch.ended()
-    this.recorder.ended(attempt)
+    if (this.#engine.recording.mayBeOn(attempt.ended)) attempt.endedAt = this.#engine.now()
     if (this.#buffer.withdrawStart(ticket)) {
       // The start was not sent yet: the settlement carries it.
       for (const effect of settlement.effects ?? []) {
         if (effect.kind === 'event') effect.startedAt = attempt.startedAt
       }
     }
-    const { payload, ctx } = attempt
+    const { ctx } = attempt
     const isRequeued = settlement.move?.to === 'queue' && settlement.move.end === 'front'
     if (isRequeued && this.state !== 'stopping' && ctx.abortReason?.code === 'SHUTDOWN') {
       this.#requeues.addInterrupted({ attempt, settlement })
     } else if (isRequeued && this.state === 'open') {
       this.#requeues.addReleased({ attempt, settlement })
     } else {
-      this.#buffer.add(settlement, settlement.also ? endedRows(attempt) : jidsOf(payload), attempt)
+      this.#buffer.add(settlement, settlement.also ? endedRows(attempt) : undefined, attempt)
     }
     this.#slotFreed()
     this.#options.wake()

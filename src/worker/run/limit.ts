@@ -6,11 +6,6 @@ import type { Limit } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 import type { Attempt } from './attempt.ts'
 
-/** Whether a job may have limits. */
-export function mayBeLimited({ sharedLimits }: Engine, { definition }: Attempt): boolean {
-  return sharedLimits !== undefined || definition?.options.limit !== undefined
-}
-
 /** Returns the limits of a job. @throws INVALID_OPTION when `by` returns no key; what `by` throws */
 export function limitsOf(
   { sharedLimits = [] }: Pick<Engine, 'sharedLimits'>,

@@ -5,11 +5,10 @@
  * attempt.
  */
 
-import { attemptEnded, editPayload } from '../../job/payload.ts'
+import { attemptEnded, editPayload, waitOf } from '../../job/payload.ts'
 import type { Branch, Effect, FetchedJob, Limit, Settlement } from '../../store/contract.ts'
 import { type Engine, effectsOf } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
-import { waitOf } from '../wait-time.ts'
 import type { Attempt } from './attempt.ts'
 import { finishedEntry } from './finished-jobs.ts'
 

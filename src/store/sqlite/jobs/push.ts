@@ -73,14 +73,15 @@ export function pushAll(db: Database, items: readonly PushItem[], now: number): 
         const length = lengths.get(queue)
         if (length !== undefined) lengths.set(queue, length + 1)
       }
-      if (item.to === 'queue' && item.end === 'back' && hasOnlyRecords(item)) {
-        ledgers.apply(item.effects)
+      const { effects } = item
+      if (item.to === 'queue' && item.end === 'back' && (!effects || hasOnlyRecords(item))) {
+        if (effects) ledgers.apply(effects)
         const texts = back.get(item.queue)
         if (texts) texts.push(item.text)
         else back.set(item.queue, [item.text])
       } else {
         if (item.to === 'queue') pushBack()
-        move(db, ledgers, item, item.effects)
+        move(db, ledgers, item, effects)
       }
     }
     pushBack()

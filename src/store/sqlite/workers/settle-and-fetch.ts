@@ -1,13 +1,6 @@
 /** One step of a worker: records the starts of tracked jobs, settles attempts that ended, and fetches jobs. */
 
-import {
-  type Entry,
-  hasOnlyRecords,
-  type SettleAndFetch,
-  type SettleAndFetchAnswer,
-  type SettleAnswer,
-  type Settlement,
-} from '../../contract.ts'
+import type { Entry, SettleAndFetch, SettleAndFetchAnswer, SettleAnswer, Settlement } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { move } from '../jobs/moves.ts'
 import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
@@ -86,20 +79,17 @@ function settle(
   }
   // A ticket that is named twice in a call is settled once.
   const isOwn = settlements.map(({ ticket }) => own.delete(ticket))
-  const ended: Settlement[] = []
-  for (const one of settlements.filter(({ move, effects, also }, i) => isOwn[i] && (move || effects || also))) {
-    if (one.move || one.also || !hasOnlyRecords(one)) ended.push(one)
-    else ledgers.apply(one.effects)
-  }
+  const ended = settlements.filter(({ move, effects, also }, i) => isOwn[i] && (move || effects || also))
   const finished: Entry[] = []
   const effects = ended.flatMap((one) => [one, ...(one.also ?? [])].flatMap((branch) => branch.effects ?? []))
   const applied = ledgers.advance(effects)
   ledgers.prepare(effects, applied)
   for (const { move: to, effects, also = [] } of ended) {
-    if (to?.to === 'finished') {
-      ledgers.apply(effects, applied)
-      finished.push(to)
-    } else if (to || effects) move(db, ledgers, to, effects, applied)
+    if (to && to.to !== 'finished') move(db, ledgers, to, effects, applied)
+    else {
+      if (effects) ledgers.apply(effects, applied)
+      if (to) finished.push(to)
+    }
     for (const branch of also) move(db, ledgers, branch.to, branch.effects, applied)
   }
   if (finished.length > 0) db.get(JobSets).addFinished(finished)
