@@ -353,7 +353,10 @@ export class Highkiq extends Inspection {
     return this
   }
 
-  /** Registers a handler for all errors, of jobs and of Highkiq itself. Without a handler they are logged. */
+  /**
+   * Registers a handler for all errors, of jobs and of Highkiq itself. Without a handler they are logged. The error is
+   * unknown, because JavaScript can throw anything: ask `error instanceof Error`.
+   */
   onError(handler: ErrorHandler): this {
     this.#app.hooks.error.push(handler)
     return this
@@ -361,8 +364,8 @@ export class Highkiq extends Inspection {
 
   /**
    * Registers a handler that runs last when an uncaught error ends `worker.run()`. By then the worker fetches no more
-   * jobs, running jobs have had `timeout` seconds, and the rest is requeued. The handler gets the error and, like those
-   * of `on`, the properties of the worker. Then the process exits with 1.
+   * jobs, running jobs have had `timeout` seconds, and the rest is requeued. The handler gets the error, which is
+   * unknown as in `onError`, and, like those of `on`, the properties of the worker. Then the process exits with 1.
    */
   onFatal(handler: FatalHandler): this {
     this.#app.hooks.fatal.push(handler)
@@ -372,7 +375,7 @@ export class Highkiq extends Inspection {
   /**
    * Registers a handler for jobs that will not run again: they used up their retries, crashed too often, threw `Kill`
    * or `Discard`, or were killed with `notify`. It also runs for each id of an ordered queue that dies. It does not run
-   * for cancelled jobs.
+   * for cancelled jobs. The error is unknown, as in `onError`.
    */
   onDeath(handler: DeathHandler): this {
     this.#app.hooks.death.push(handler)

@@ -3,6 +3,7 @@
 /**
  * Highkiq: background jobs for Node.js.
  *
+ * @module highkiq
  * @example
  * import { Highkiq } from 'highkiq'
  * export const hq = new Highkiq()

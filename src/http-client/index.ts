@@ -1,4 +1,8 @@
-/** The client of the HTTP API, for browsers and Node: `highkiq/client`. It imports nothing when it runs. */
+/**
+ * The client of the HTTP API, for browsers and Node. It imports nothing when it runs.
+ *
+ * @module highkiq/client
+ */
 
 import type { ErrorCode } from '../job/error-codes.ts'
 import type { FileBody, Paths, Schemas } from './paths.generated.ts'

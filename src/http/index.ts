@@ -1,6 +1,7 @@
 /**
  * The HTTP API: jobs and tasks over HTTP, the dashboard, and a page for the submitter of a task.
  *
+ * @module highkiq/http
  * @example
  * import { createServer } from 'node:http'
  * import { nodeListener } from 'highkiq/http'

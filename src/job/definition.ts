@@ -51,7 +51,7 @@ export interface JobOptions {
    * or `'kill'`, `'discard'` or `'default'`.
    */
   retryIn?: RetryDelay | RetryIn
-  /** Called when the job has used up its retries. */
+  /** Called when the job has used up its retries. The error is unknown, as in `hq.onError`. */
   onExhausted?: (payload: Payload, error: unknown) => unknown
   /** Seconds after which `ctx.signal` aborts and the attempt fails. */
   timeout?: number

@@ -1,6 +1,7 @@
 /**
  * Highkiq in NestJS: methods of providers are jobs, and a worker starts and stops with the application.
  *
+ * @module highkiq/nestjs
  * @example
  * import { HighkiqModule } from 'highkiq/nestjs'
  * HighkiqModule.forRoot({ url: 'redis://localhost', worker: true })

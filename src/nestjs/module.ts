@@ -54,6 +54,7 @@ export class HighkiqModule {
   readonly #discovery: DiscoveryService
   #worker: Worker | undefined
 
+  /** @internal Nest calls it. */
   constructor(hq: Highkiq, options: HighkiqModuleOptions, discovery: DiscoveryService) {
     this.#hq = hq
     this.#options = options

@@ -1,6 +1,7 @@
 /**
  * OpenTelemetry: spans for pushes and runs, linked to each other, and metrics. It needs the package `@opentelemetry/api`.
  *
+ * @module highkiq/otel
  * @example
  * import { instrument } from 'highkiq/otel'
  * instrument(hq)

@@ -1,4 +1,8 @@
-/** highkiq/store: the contract of a store, and the registration of stores that are not Highkiq's own. */
+/**
+ * The contract of a store, and the registration of stores that are not Highkiq's own.
+ *
+ * @module highkiq/store
+ */
 
 export * from './contract.ts'
 export { type OpenStore, registerStore, type StoreSettings } from './open.ts'

@@ -4,6 +4,7 @@
  * Apart from storing, a push works as usual: it checks the arguments and runs the client middleware, and a job gets its
  * arguments as JSON returns them.
  *
+ * @module highkiq/testing
  * @example
  * import { fake } from 'highkiq/testing'
  * using jobs = fake(hq)

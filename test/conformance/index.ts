@@ -1,6 +1,7 @@
 /**
- * highkiq/store/conformance: the cases that every store must pass. They are the definition of a store.
+ * The cases that every store must pass. They are the definition of a store.
  *
+ * @module highkiq/store/conformance
  * @example
  * import { describe, test } from 'node:test' // or from 'vitest'
  * import { conformance } from 'highkiq/store/conformance'

@@ -44,7 +44,7 @@ export interface BatchTables {
   holder(key: string, now: number): LockHolder | undefined
 }
 
-interface LockHolder {
+export interface LockHolder {
   holder: string
   /** The score with which it was scheduled. */
   due: number | null
