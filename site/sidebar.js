@@ -37,7 +37,8 @@ export const groups = [
   }),
   group('Tasks and files', {
     tasks: 'Tracked tasks',
-    import: 'Import and export files',
+    import: 'Import files',
+    export: 'Export files',
     'rows-per-job': 'Several rows in one call',
     deferred: 'Deferred rows',
     submitters: 'Links for submitters',

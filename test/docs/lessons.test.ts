@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Example } from './example.ts'
@@ -17,6 +17,36 @@ test('a job is retried as often as its page says, then its death is reported', (
 test('new code gives a default to jobs of the old code, also under their old name', () => {
   const printed = new Example('docs/upgrades.md', ['change.ts']).run('change.ts')
   expect(printed).toBe('picture 7, 1200 wide\npicture 8, 800 wide\n')
+})
+
+test('a rejected row of a spreadsheet is corrected in its report and imported', () => {
+  const example = new Example('docs/import.md', ['products.csv', 'import.ts'])
+  for (const _run of ['the first', 'the same again']) {
+    const lines = example.run('import.ts').split('\n')
+    expect(lines.filter((line) => !/^[\d.]+%$/.test(line))).toEqual([
+      '1 imported, 1 rejected',
+      '2 imported, 0 rejected',
+      '',
+    ])
+    expect(lines[0]).toMatch(/%$/)
+  }
+})
+
+test('an export writes its pages in their order', () => {
+  const example = new Example('docs/export.md', ['customers.ts'])
+  expect(example.run('customers.ts')).toBe('3 pages\n')
+  const rows = Array.from({ length: 25 }, (_, i) => `${i + 1},customer ${i + 1}`)
+  expect(readFileSync(join(example.folder, 'customers.csv'), 'utf8').trim().split(/\r?\n/)).toEqual([
+    'id,name',
+    ...rows,
+  ])
+})
+
+test('an export with a rejected page is refused until that page has run again', () => {
+  const example = new Example('docs/export.md', ['repeat.ts'])
+  expect(example.run('repeat.ts')).toBe('EXPORT_INCOMPLETE\n')
+  const file = readFileSync(join(example.folder, 'pages.csv'), 'utf8')
+  expect(file.trim().split(/\r?\n/)).toEqual(['page,text', '1,row of page 1', '2,row of page 2', '3,row of page 3'])
 })
 
 /** Pushes a job that the program of the page follows, takes its webhook, and ends it. */

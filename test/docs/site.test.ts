@@ -44,6 +44,12 @@ test('each page shows the version, the changes and a switch to the other languag
   }
 })
 
+test('the API has a page for each module that the package exports', () => {
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const names = Object.keys(exports).filter((name) => name !== './package.json')
+  for (const name of names) expect(existsSync(join(dist, 'api', `${join('highkiq', name)}.html`)), name).toBe(true)
+})
+
 test('every link of the site leads to a page and an anchor that exist', () => {
   const pages = readdirSync(dist, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.html'))
   const html = new Map(pages.map((page) => [`/${page}`, readFileSync(join(dist, page), 'utf8')]))
@@ -70,6 +76,8 @@ test.each([
   ['deduplicate', 'unique'],
   ['CommonJS', 'start'],
   ['serverless', 'serverless'],
+  ['export', 'export'],
+  ['spreadsheet', 'import'],
   ['Lambda', 'serverless'],
   ['Express', 'frameworks'],
   ['idempotent', 'good-jobs'],
