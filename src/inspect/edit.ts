@@ -7,7 +7,7 @@ import { HIDDEN } from '../job/encryption.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { checkOptions, checkText, given, type OptionKind, shown } from '../job/options.ts'
 import { editPayload, isSingleTracked, type Payload, readPayload } from '../job/payload.ts'
-import { baseQueue, isPriority, priorityName, priorityOf } from '../job/priority.ts'
+import { baseQueue, isPriority, priorityOf } from '../job/priority.ts'
 import { jidLock, readUnique } from '../job/unique.ts'
 import type { SwapAnswer } from '../store/contract.ts'
 import { changed, effectsOf, nameOf } from './actions.ts'
@@ -49,8 +49,8 @@ function swap(app: AppPort, job: SetEntry | QueuedJob, text: string): Promise<Sw
     const swap = { text: job.text, score, to: { to: set, text, score }, ...changed(app, set, text, score) }
     return store.jobSets.swap(set, [swap], now())
   }
-  const { queue, priority, at } = job
-  const to = { to: 'queue', queue: priorityName(queue, priority), text, end: 'back' } as const
+  const { queue, at } = job
+  const to = { to: 'same', text } as const
   return store.search.pull(queue, [{ text: job.text, at, to, ...effectsOf(app, text, { kind: 'changed' }) }], now())
 }
 

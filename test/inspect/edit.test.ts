@@ -9,7 +9,7 @@ async function waiting({ hq }: Bench, jid: string | null): Promise<SetEntry | Qu
   return (await hq.find(String(jid))).job as SetEntry | QueuedJob
 }
 
-test('a job of a queue gets other arguments, keeps everything else, and goes to the end', async () => {
+test('a job of a queue gets other arguments, and keeps everything else and its place', async () => {
   const b = bench()
   const seen = new Heard<unknown>()
   const J = b.hq.job('J', async (ctx, ...args: unknown[]) => seen.say([ctx.jid, args]))
@@ -20,13 +20,13 @@ test('a job of a queue gets other arguments, keeps everything else, and goes to 
   expect(await b.hq.edit(job, [2n ** 60n, { b: null }])).toBe(true)
   // The text that was read is gone.
   expect(await b.hq.edit(job, [3])).toBe(false)
-  expect((await b.hq.queue('default').page()).items[0]?.text).toContain('[1152921504606846976,{"b":null}]')
+  expect((await b.hq.queue('default').page()).items[1]?.text).toContain('[1152921504606846976,{"b":null}]')
   const [after] = (await b.queue()).filter(({ jid }) => jid === first)
   expect({ ...after, args: 0 }).toEqual({ ...before, args: 0 })
   await b.work({ concurrency: 1 })
   expect(await seen.atLeast(2)).toEqual([
-    [second, [2]],
     [first, [2n ** 60n, { b: null }]],
+    [second, [2]],
   ])
 })
 
@@ -58,6 +58,18 @@ test('a scheduled, failed or dead job stays where it is, with its time and its f
   await ((await waiting(b, failed)) as SetEntry).kill()
   expect(await b.hq.edit(await waiting(b, failed), [false])).toBe(true)
   expect((await hq.dead.find(String(failed)))?.args).toEqual([false])
+})
+
+test('a job in the middle of a queue keeps its place, among the jobs of its priority', async () => {
+  const b = bench()
+  const seen = new Heard<unknown>()
+  const J = b.hq.job('J', async (_ctx, n: number) => seen.say(n))
+  const high = [await J.set({ priority: 3 }).performAsync(1), await J.set({ priority: 3 }).performAsync(2)]
+  const low = [await J.performAsync(4), await J.performAsync(5), await J.performAsync(6)]
+  expect(await b.hq.edit(String(high[0]), [10])).toBe(true)
+  expect(await b.hq.edit(String(low[1]), [50])).toBe(true)
+  await b.work({ concurrency: 1 })
+  expect(await seen.atLeast(5)).toEqual([10, 2, 4, 50, 6])
 })
 
 test('of two edits at the same time one is done', async () => {

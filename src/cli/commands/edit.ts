@@ -8,7 +8,7 @@ import { argument } from './enqueue.ts'
 
 const EDIT_EXAMPLES = `
 The arguments replace all that the job has. Each is parsed as JSON. Anything that is not valid JSON is passed as a string.
-A job of a queue goes to its end. A job that fails, is scheduled or dead stays where it is.
+The job keeps its place: in its queue, among the retries, the scheduled or the dead.
 
 Examples:
   highkiq edit 5f9c3b0a7d2e41c68b1a90ff bob 6

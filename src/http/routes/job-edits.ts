@@ -24,7 +24,7 @@ function routesOf(path: string, noun: string, find: (call: JobCall) => Promise<J
     post(`${path}/edit`, {
       id: `edit${noun}`,
       errors: [...PUSH_ERRORS, 'UNKNOWN_JID'],
-      summary: 'The job gets other arguments; a job of a queue goes to its end',
+      summary: 'The job gets other arguments, and keeps its place',
       query: { key },
       body: { content: { 'application/json': 'EditedArgs' } },
       answers: ok('Acted', 'The result'),
