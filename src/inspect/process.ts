@@ -30,7 +30,7 @@ export class Process {
   readonly version: string
   /** Whether it is a Highkiq process, not a Sidekiq process. */
   readonly ours: boolean
-  /** Whether the worker runs inside another program. Then it ignores remote signals. */
+  /** Whether the worker runs inside another program. Then only its concurrency can be changed from outside. */
   readonly embedded: boolean
   readonly busy: number
   /** The number of jobs and batches of ordered queues that it can run at the same time. */
@@ -103,14 +103,14 @@ export class Process {
    * gone.
    *
    * @example await process.set({ concurrency: 20 })
-   * @throws INVALID_OPTION, also for a process of Sidekiq; EMBEDDED_PROCESS
+   * @throws INVALID_OPTION, also for a process of Sidekiq
    */
   async set(options: SlotOptions): Promise<boolean> {
     if (!this.ours) {
       throw invalidOption(`${this.identity} is a process of Sidekiq, which can't change its concurrency while it runs`)
     }
     const { concurrency, capsule } = checkSlots(this.identity, options, Object.keys(this.capsules))
-    return this.#send(`CONCURRENCY ${concurrency} ${capsule}`, 'call worker.set there')
+    return this.#store.workers.signal(this.identity, `CONCURRENCY ${concurrency} ${capsule}`)
   }
 
   toJSON(): Record<string, unknown> {
@@ -118,9 +118,10 @@ export class Process {
     return { ...rest, quiet: isQuiet }
   }
 
-  #send(signal: Signal, instead = 'quiet or stop it there'): Promise<boolean> {
+  /** A change of the concurrency leaves the program alone; these signals could end it. */
+  #send(signal: Signal): Promise<boolean> {
     if (!this.embedded) return this.#store.workers.signal(this.identity, signal)
-    throw new HighkiqError('EMBEDDED_PROCESS', `${this.identity} is part of another program: ${instead}`)
+    throw new HighkiqError('EMBEDDED_PROCESS', `${this.identity} is part of another program: quiet or stop it there`)
   }
 }
 

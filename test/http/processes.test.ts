@@ -6,7 +6,7 @@ test('processes are listed with their heartbeat data, and receive signals', asyn
   const t = api()
   const heard = new Heard<string>()
   t.hq.on('quiet', () => heard.say('quiet'))
-  await t.work({ concurrency: 3, queues: ['a', 'b'], tag: 'shop', labels: ['x'] } as never)
+  const worker = await t.work({ concurrency: 3, queues: ['a', 'b'], tag: 'shop', labels: ['x'] } as never)
   const old = { concurrency: 2, busy: 1, beat: Date.now() - 40_000, quiet: false, rss: 9 }
   await t.hq.store.workers.heartbeat({ identity: 'ruby:1:abc', info: 'no json', ...old }, 60)
   const list = async () => (await t.call('GET', '/api/v1/processes')).body.items
@@ -59,16 +59,17 @@ test('processes are listed with their heartbeat data, and receive signals', asyn
     await set('other:1:a', { concurrency: 0 }),
     await set('other:1:a', { concurrency: 3, capsule: 'mail' }),
     await set('ruby:1:abc', { concurrency: 3 }),
-    await set(ours.identity, { concurrency: 3 }),
     await set('nobody', { concurrency: 3 }),
   ]
   expect(refused.map(({ status, body }) => [status, body.error.code])).toEqual([
     [400, 'INVALID_REQUEST'],
     [400, 'INVALID_OPTION'],
     [400, 'INVALID_OPTION'],
-    [409, 'EMBEDDED_PROCESS'],
     [404, 'UNKNOWN_PROCESS'],
   ])
+  // A worker inside another program obeys, too, at its next heartbeat.
+  expect((await set(ours.identity, { concurrency: 5 })).status).toBe(202)
+  await until(() => worker.concurrency === 5)
 })
 
 test('running jobs are listed, longest first, with their progress', async () => {

@@ -23,13 +23,14 @@ test('a process is quieted, traced and stopped through the store, at its heartbe
   expect(await process.stop()).toBe(false)
 })
 
-test('an embedded process obeys no signals through the store', async () => {
+test('an embedded process is not quieted, stopped or traced through the store', async () => {
   const t = bench()
   await t.hq.store.workers.heartbeat({ identity: 'host:1:a', info: '{"embedded":true}', ...record }, 60)
   const [process] = (await all(t.hq.processes())) as [Process]
   expect(process.embedded).toBe(true)
   await expect(process.quiet()).rejects.toMatchObject({ code: 'EMBEDDED_PROCESS' })
   await expect(process.stop()).rejects.toMatchObject({ code: 'EMBEDDED_PROCESS' })
+  await expect(process.dumpTrace()).rejects.toThrow('host:1:a is part of another program: quiet or stop it there')
 })
 
 test('the concurrency of a process is changed through the store, if it can obey and the value is right', async () => {
@@ -56,10 +57,8 @@ test('the concurrency of a process is changed through the store, if it can obey 
   expect(await beat('host:1:a', about)).toBe(null)
 
   await beat('host:2:a', { ...about, embedded: true })
-  await expect((await t.hq.processes().find('host:2:a'))?.set({ concurrency: 2 })).rejects.toMatchObject({
-    code: 'EMBEDDED_PROCESS',
-    message: 'host:2:a is part of another program: call worker.set there',
-  })
+  expect(await (await t.hq.processes().find('host:2:a'))?.set({ concurrency: 2 })).toBe(true)
+  expect(await beat('host:2:a', about)).toBe('CONCURRENCY 2 default')
   await beat('ruby:1:a', { version: '8.1.0' })
   await expect((await t.hq.processes().find('ruby:1:a'))?.set({ concurrency: 2 })).rejects.toThrow(
     'ruby:1:a is a process of Sidekiq',

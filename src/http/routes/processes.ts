@@ -50,7 +50,7 @@ export const PROCESS_ROUTES: Route[] = [
   signalRoute('trace', 'The process logs what it is doing', (process) => process.dumpTrace()),
   patch('/api/v1/processes/{identity}', {
     id: 'updateProcess',
-    errors: ['UNKNOWN_PROCESS', 'EMBEDDED_PROCESS'],
+    errors: ['UNKNOWN_PROCESS'],
     summary: 'Changes how many jobs a capsule of the process runs at the same time, until the process ends',
     body: { content: { 'application/json': 'ProcessSettings' } },
     answers: SIGNALLED,

@@ -237,7 +237,7 @@ export const Process = s.object({
   definedQueues: s.described(s.list(s.text), 'the queues that the jobs of its app name'),
   version: s.text,
   ours: s.described(s.boolean, 'true for a process of Highkiq, false for one of Sidekiq'),
-  embedded: s.described(s.boolean, 'runs inside another program, and ignores signals'),
+  embedded: s.described(s.boolean, 'runs inside another program: only its concurrency can be changed'),
   busy: s.count,
   concurrency: s.described(s.count, 'the most jobs and ordered batches at the same time'),
   orderedConcurrency: s.described(s.count, 'the part of it for ordered batches'),

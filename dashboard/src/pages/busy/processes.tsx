@@ -130,7 +130,14 @@ interface ProcessProps {
 
 function ProcessActs({ process, reload }: ProcessProps) {
   const { identity, quiet, embedded, busy } = process
-  if (embedded) return <span class="dim">{t('busy.embedded')}</span>
+  if (embedded) {
+    return (
+      <span class="acts-cell">
+        <span class="dim">{t('busy.embedded')}</span>
+        <SlotsButton process={process} reload={reload} />
+      </span>
+    )
+  }
   const send = async (act: 'quiet' | 'stop' | 'trace') => {
     await doing(tell('POST', `/processes/${encoded(identity)}/${act}`), () => t(`busy.did.${act}`, { identity }))
     await reload()
@@ -161,8 +168,8 @@ function ProcessActs({ process, reload }: ProcessProps) {
 }
 
 /** Changes the slots of a process of Highkiq; others can't. */
-function SlotsButton({ process: { identity, ours, embedded, capsules }, reload }: ProcessProps) {
-  if (!ours || embedded) return null
+function SlotsButton({ process: { identity, ours, capsules }, reload }: ProcessProps) {
+  if (!ours) return null
   const resize = async () => {
     const slots = new Map(capsules.map(({ name, concurrency }) => [name, concurrency]))
     const yes = await confirm({
