@@ -3,8 +3,8 @@
 import { dueAt } from '../job/duration.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { isIterable } from '../job/json.ts'
-import { refuseUnknown } from '../job/options.ts'
-import type { PushRequest } from './request.ts'
+import { refuseUnknown, shown } from '../job/options.ts'
+import type { PushOptions, PushRequest } from './request.ts'
 import type { TemplateCache } from './template.ts'
 
 /** The most jobs that are stored in one step. */
@@ -15,6 +15,8 @@ export interface BulkOptions {
   at?: number | Date | readonly (number | Date)[]
   /** Spreads the jobs randomly over this many seconds from now, at least 5. */
   spreadInterval?: number
+  /** An id for each job, in the order of the rows; a string is the id of a bulk of one job. See `set({ jid })`. */
+  jid?: string | readonly string[] | undefined
   /** Jobs stored in one step: at most 1,000. Default 1,000, or 100 for jobs with times. */
   batchSize?: number
 }
@@ -26,10 +28,8 @@ export interface Bulk<Args extends unknown[] = unknown[]> {
   name: string
   rows: Rows<Args>
   options: BulkOptions
-  /** The id, for a bulk of one job. */
-  jid?: string | undefined
-  /** Returns the push of a row, without its time. */
-  requestOf(args: Args): PushRequest
+  /** Returns the push of a row, without its time; `own` has its jid. */
+  requestOf(args: Args, own?: PushOptions): PushRequest
   /** Whether these pushes differ in nothing but their arguments. */
   isUniform: boolean
 }
@@ -48,9 +48,10 @@ interface Clock {
   random: () => number
 }
 
-interface Times {
-  /** Returns the seconds since the epoch at which the i-th job is due. @throws INVALID_JOB */
-  due(i: number): number
+/** A value for each job of a bulk. */
+interface Each<T> {
+  /** Returns the value of the i-th job. @throws INVALID_JOB */
+  of(i: number): T
   end(rows: number): void
 }
 
@@ -59,37 +60,39 @@ const LEAST_SPREAD = 5
 
 /** @throws INVALID_JOB, INVALID_OPTION before anything is pushed, as far as it can be seen by then */
 export function planBulk<Args extends unknown[]>(bulk: Bulk<Args>, clock: Clock): BulkPlan {
-  const { name, rows, jid, options } = bulk
+  const { name, rows, options } = bulk
   if (!isIterable(rows)) {
     throw invalid(`${name}: a bulk is an array (or another iterable) of lists of arguments: [['bob', 1], ['ann', 2]]`)
   }
-  refuseUnknown(`${name}: a bulk`, options, ['at', 'spreadInterval', 'batchSize'])
-  const refuseMore = () => invalid(`${name}: a jid is for one job, and the bulk has more: leave it out`)
-  if (jid !== undefined && Array.isArray(rows) && rows.length > 1) throw refuseMore()
+  refuseUnknown(`${name}: a bulk`, options, ['at', 'spreadInterval', 'batchSize', 'jid'])
   const times = timesOf(bulk, clock)
+  const jids = jidsOf(bulk)
   const batchSize = options.batchSize ?? (times ? TIMED : BULK)
   if (!(Number.isInteger(batchSize) && batchSize >= 1 && batchSize <= BULK)) {
     throw invalidOption(`batchSize must be a whole number from 1 to ${BULK}`)
   }
   return {
     batchSize,
-    cache: bulk.isUniform && !times ? {} : undefined,
+    cache: bulk.isUniform && !times && !jids ? {} : undefined,
     request(args, i) {
       if (!Array.isArray(args)) {
         throw invalid(`${name}: job ${i} of the bulk is no list: each is the list of a job's arguments, so write [row]`)
       }
-      if (jid !== undefined && i > 0) throw refuseMore()
-      const request = bulk.requestOf(args as Args)
-      return times ? { ...request, at: times.due(i) } : request
+      const request = bulk.requestOf(args as Args, jids && { jid: jids.of(i) })
+      // The time in seconds since the epoch.
+      return times ? { ...request, at: times.of(i) } : request
     },
-    end: (n) => times?.end(n),
+    end(n) {
+      times?.end(n)
+      jids?.end(n)
+    },
   }
 }
 
 function timesOf(
   { name, rows, options }: Pick<Bulk, 'name' | 'rows' | 'options'>,
   { now, random }: Clock,
-): Times | undefined {
+): Each<number> | undefined {
   const { at, spreadInterval } = options
   if (spreadInterval !== undefined) {
     if (at !== undefined) throw invalid(`${name}: say either at or spreadInterval, not both`)
@@ -97,28 +100,45 @@ function timesOf(
       throw invalid(`${name}: spreadInterval must be a number of seconds above 0`)
     }
     const seconds = Math.max(spreadInterval, LEAST_SPREAD)
-    return { due: () => now() / 1000 + random() * seconds, end() {} }
+    return { of: () => now() / 1000 + random() * seconds, end() {} }
   }
   if (at === undefined) return undefined
-  if (isList(at)) return eachAt(name, rows, at, now())
+  if (isList(at)) {
+    if (at.length === 0) throw invalid(`${name}: at is an empty array: give a time for each job, or leave it out`)
+    const due = at.map((when) => timeOf(name, when, now()))
+    return eachOf(
+      rows,
+      due,
+      (n) => `${name}: at has ${at.length} times for ${n} jobs: give one for each, or one for all`,
+    )
+  }
   const due = timeOf(name, at, now())
-  return { due: () => due, end() {} }
+  return { of: () => due, end() {} }
 }
 
-function eachAt(name: string, rows: unknown, at: readonly (number | Date)[], now: number): Times {
-  if (at.length === 0) throw invalid(`${name}: at is an empty array: give a time for each job, or leave it out`)
-  const due = at.map((when) => timeOf(name, when, now))
-  const unequal = (n: number | string) =>
-    invalid(`${name}: at has ${at.length} times for ${n} jobs: give one for each, or one for all`)
-  if (Array.isArray(rows) && rows.length !== at.length) throw unequal(rows.length)
+/** Returns the id of each job. @throws INVALID_JOB when they are not one for each, or not different */
+function jidsOf({ name, rows, options: { jid } }: Pick<Bulk, 'name' | 'rows' | 'options'>): Each<string> | undefined {
+  if (jid === undefined) return undefined
+  if (typeof jid === 'string') {
+    return eachOf(rows, [jid], () => `${name}: a jid is for one job, and the bulk has another number: give an array`)
+  }
+  if (!Array.isArray(jid)) throw invalid(`${name}: jid must be a string, or an array with the id of each job`)
+  const known = new Set<unknown>()
+  const twice = jid.find((one) => known.size === known.add(one).size)
+  if (twice !== undefined) throw invalid(`${name}: jid has ${shown(twice)} twice: each job needs an id of its own`)
+  return eachOf(rows, jid, (n) => `${name}: jid has ${jid.length} ids for ${n} jobs: give one for each`)
+}
+
+/** `unequal` returns the message of the error when the list has not one value for each row. */
+function eachOf<T>(rows: unknown, list: readonly T[], unequal: (n: number | string) => string): Each<T> {
+  if (Array.isArray(rows) && rows.length !== list.length) throw invalid(unequal(rows.length))
   return {
-    due(i) {
-      const one = due[i]
-      if (one === undefined) throw unequal('more')
-      return one
+    of(i) {
+      if (i >= list.length) throw invalid(unequal('more'))
+      return list[i] as T
     },
     end(n) {
-      if (n !== due.length) throw unequal(n)
+      if (n !== list.length) throw invalid(unequal(n))
     },
   }
 }

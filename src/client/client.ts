@@ -23,11 +23,13 @@ import {
   conflictOf,
   isUnique,
   isUniqueBy,
+  type NamedPushOptions,
   type PushOptions,
   type PushRequest,
   payloadOf,
   type RequestContext,
   refuseOrdered,
+  withJidLock,
 } from './request.ts'
 import { StoreTarget } from './store-target.ts'
 import { type TemplateCache, templateOf } from './template.ts'
@@ -44,9 +46,11 @@ export interface ClientOptions extends JobWriterOptions, Omit<RequestContext, 's
 }
 
 /** A bulk push: jobs of one class that share all options. */
-export interface BulkRequest extends PushOptions, BulkOptions {
+export interface BulkRequest extends Omit<NamedPushOptions, 'jid'>, BulkOptions {
   class: string
   args: Rows
+  /** Any other members are copied into the payloads unchanged. */
+  [field: string]: unknown
 }
 
 /** Pushes jobs: a client, or one with further middleware. */
@@ -242,23 +246,24 @@ export class Client implements Pusher, PushPipe {
   push(request: PushRequest, cache?: TemplateCache): Promise<string | null> {
     // Two pushes of the same millisecond may carry different values.
     const template = this.#shared.carriers.length === 0 ? cache : undefined
-    return this.#observed({ class: request?.class, isBulk: false }, () => this.target.push(this, request, template))
+    const locked = withJidLock(request)
+    return this.#observed({ class: request?.class, isBulk: false }, () => this.target.push(this, locked, template))
   }
 
   /** Like `push`, and says whether another job has the lock of a unique job. A transaction or a batch does not know it yet. */
   pushed(request: PushRequest): Promise<Pushed> {
     return this.#observed({ class: request?.class, isBulk: false }, async () => {
       const { target } = this
-      if (target instanceof DirectTarget) return target.pushed(this, request)
-      return { jid: await target.push(this, request), existing: false }
+      const locked = withJidLock(request)
+      if (target instanceof DirectTarget) return target.pushed(this, locked)
+      return { jid: await target.push(this, locked), existing: false }
     })
   }
 
-  pushBulk({ args, at, spreadInterval, batchSize, ...rest }: BulkRequest): Promise<(string | null)[]> {
-    const { class: name, jid } = rest
-    const requestOf = (args: unknown[]) => ({ ...rest, args })
-    const options = { at, spreadInterval, batchSize }
-    return this.pushEach({ name, rows: args, jid, requestOf, isUniform: true, options })
+  pushBulk({ args, at, spreadInterval, batchSize, jid, ...rest }: BulkRequest): Promise<(string | null)[]> {
+    const requestOf = (args: unknown[], own?: PushOptions) => withJidLock({ ...rest, ...own, args })
+    const options = { at, spreadInterval, batchSize, jid }
+    return this.pushEach({ name: rest.class, rows: args, requestOf, isUniform: true, options })
   }
 
   pushEach<Args extends unknown[]>(bulk: Bulk<Args>): Promise<(string | null)[]> {

@@ -5,10 +5,9 @@ import { invalidOption } from '../job/errors.ts'
 import { type OptionRule, shown } from '../job/options.ts'
 import { type Payload, readPayload, writePayload } from '../job/payload.ts'
 import type { Jid } from '../job/result.ts'
-import { JID_LOCK } from '../job/unique.ts'
 import type { BulkOptions, Rows } from './bulk.ts'
 import type { Client, Target } from './client.ts'
-import type { PushOptions, PushRequest } from './request.ts'
+import { type PushOptions, type PushRequest, withJidLock } from './request.ts'
 import { pushOptionsOf, type SetOptions } from './set-options.ts'
 import type { TemplateCache } from './template.ts'
 
@@ -57,10 +56,7 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
   set(options: Options): this {
     const said = pushOptionsOf(this.name, options, this.#about.members ?? [])
     const timed = 'wait' in said || 'waitUntil' in said || 'at' in said
-    // A job that was pushed with this jid must not be stored a second time while it waits or runs.
-    const own = 'jid' in said ? { hk_unique: said.jid === undefined ? undefined : JID_LOCK } : {}
-    const all = { ...this.#options, ...(timed ? NO_TIME : {}), ...said, ...own }
-    return this.#with({ options: all })
+    return this.#with({ options: { ...this.#options, ...(timed ? NO_TIME : {}), ...said } })
   }
 
   /** Returns the same job for another store, or with other client middleware. */
@@ -98,10 +94,10 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
    * @returns the ids, one for each job, null where client middleware stopped a job
    */
   performBulk(all: Rows<Args>, options: BulkOptions = {}): Promise<(Jid<Result> | null)[]> {
-    const { jid } = this.#options
-    const requestOf = (args: Args) => this.request(args)
+    const { jid = this.#options.jid, ...times } = options
+    const requestOf = (args: Args, own?: PushOptions) => this.request(args, own)
     const isUniform = this.#about.wrap === undefined
-    const jids = this.#client.pushEach({ name: this.name, rows: all, jid, options, requestOf, isUniform })
+    const jids = this.#client.pushEach({ name: this.name, rows: all, options: { ...times, jid }, requestOf, isUniform })
     return jids as Promise<(Jid<Result> | null)[]>
   }
 
@@ -115,12 +111,13 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
 
   /** The options given to `set`, without time and jid. */
   get defaults(): PushOptions {
-    return { ...this.#options, ...NO_TIME, jid: undefined, hk_unique: undefined }
+    return { ...this.#options, ...NO_TIME, jid: undefined }
   }
 
-  request(args: Args, time?: PushOptions): PushRequest {
+  /** Returns the push; `own` has its time or its jid. */
+  request(args: Args, own?: PushOptions): PushRequest {
     const { wrap } = this.#about
-    const request: PushRequest = { ...this.#options, ...time, class: this.definition.name, args }
+    const request = withJidLock({ ...this.#options, ...own, class: this.definition.name, args })
     return wrap ? wrap(request) : request
   }
 

@@ -20,7 +20,7 @@ export interface NamedPushOptions {
   wait?: number | Duration | Date
   /** A Date, or seconds since the epoch; a time in the past means now. Takes precedence over `wait`. */
   waitUntil?: number | Date | Duration
-  /** Default: a new one. */
+  /** Default: a new one. A job with this jid is not stored a second time while it waits or runs. */
   jid?: string
   retry?: boolean | number | null
   retryFor?: number
@@ -102,6 +102,12 @@ export function refuseOrdered(name: string): never {
   const hint = `push { id, payload } with hq.ordered('${name}').performAsync`
   const message = `${name} is an ordered queue, which takes no ordinary jobs: ${hint}`
   throw new HighkiqError('INVALID_JOB', message, { path: 'class', option: 'ordered', value: name, hint })
+}
+
+/** Returns a push that is not stored a second time while the job with its jid waits or runs. */
+export function withJidLock(request: PushRequest): PushRequest {
+  const needsLock = request?.jid !== undefined && request.hk_unique === undefined
+  return needsLock ? { ...request, hk_unique: JID_LOCK } : request
 }
 
 /**

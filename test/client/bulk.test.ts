@@ -96,6 +96,12 @@ test.each<[string, object, RegExp]>([
   ['a spreadInterval that is a text', { args: [[1]], spreadInterval: '5' }, /spreadInterval must be a number/],
   ['a jid for two', { args: [[1], [2]], jid: 'mine' }, /a jid is for one job/],
   ['a jid for rows that come by and by', { args: lazily(2), jid: 'mine' }, /a jid is for one job/],
+  ['too few jids', { args: [[1], [2]], jid: ['a'] }, /jid has 1 ids for 2 jobs: give one for each/],
+  ['too few jids for rows that come by and by', { args: lazily(3), jid: ['a', 'b'] }, /jid has 2 ids for more jobs/],
+  ['too many jids for rows that come by and by', { args: lazily(1), jid: ['a', 'b'] }, /jid has 2 ids for 1 jobs/],
+  ['a jid for two of its jobs', { args: [[1], [2]], jid: ['a', 'a'] }, /jid has "a" twice/],
+  ['a jid that is no text', { args: [[1], [2]], jid: ['a', 7] }, /jid must be a string/],
+  ['a jid that is a number', { args: [[1]], jid: 7 }, /jid must be a string, or an array/],
 ])('a bulk with %s is refused, and nothing of it is stored', async (_, bulk, words) => {
   const { hq } = counting()
   await expect(hq.pushBulk({ class: 'J', ...bulk } as never)).rejects.toMatchObject({
@@ -110,6 +116,16 @@ test.each([[0], [1001], [1.5], ['5']])('a batchSize of %o is refused', async (ba
   await expect(J.performBulk(rows(1), { batchSize: batchSize as never })).rejects.toMatchObject({
     code: 'INVALID_OPTION',
   })
+})
+
+test('each job of a bulk may have a jid, and one that waits or runs is not stored again', async () => {
+  const { hq, J, queue, set } = counting()
+  expect(await J.performBulk([[1], [2], [3]], { jid: ['a', 'b', 'c'] })).toEqual(['a', 'b', 'c'])
+  expect(await J.performBulk([[4], [5]], { jid: ['d', 'b'], at: NOW / 1000 + 5 })).toEqual(['d', 'b'])
+  const more = { class: 'Ruby', args: lazily(3), jid: ['e', 'c', 'f'], tags: ['t'] }
+  expect(await hq.pushBulk(more)).toEqual(['e', 'c', 'f'])
+  expect((await queue()).map(({ jid }) => jid)).toEqual(['a', 'b', 'c', 'e', 'f'])
+  expect((await set('schedule')).map(({ jid, args }) => [jid, args])).toEqual([['d', [4]]])
 })
 
 test('a bulk of one job may have a jid', async () => {

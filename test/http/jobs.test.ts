@@ -77,6 +77,36 @@ test('jobs that client middleware stopped, and unique ones that another job has,
   expect(lines.body.error.details).toMatchObject({ pushed: [expect.any(String), expect.any(String)] })
 })
 
+test('a job with a jid of its own is stored once while it waits or runs, alone, in an array and in a stream', async () => {
+  const { call, hq, queue, set, work, settled } = api()
+  const [begun, end] = [gate(), gate()]
+  hq.job('Slow', async () => {
+    begun.open()
+    await end.opened
+  })
+  const one = { class: 'Slow', args: [], jid: 'order-7' }
+  const two = { class: 'Slow', args: [], jid: 'order-8', in: 3600 }
+  expect((await call('POST', '/api/v1/jobs', { json: one })).body).toEqual({ jid: 'order-7' })
+  expect((await call('POST', '/api/v1/jobs', { json: { ...one, args: [2] } })).body).toEqual({ jid: 'order-7' })
+  const all = await call('POST', '/api/v1/jobs', { json: [two, one, two] })
+  expect(all.body).toEqual({ jids: ['order-8', 'order-7', 'order-8'] })
+  expect((await call('POST', '/api/v1/jobs', lines(two, one))).body).toEqual({ jids: ['order-8', 'order-7'] })
+  expect((await queue()).map(({ jid, args }) => [jid, args])).toEqual([['order-7', []]])
+  expect((await set('schedule')).map(({ jid }) => jid)).toEqual(['order-8'])
+  expect(await hq.push({ ...one, args: [3] })).toBe('order-7')
+  expect(await queue()).toHaveLength(1)
+  await work()
+  await begun.opened
+  await call('POST', '/api/v1/jobs', { json: one })
+  expect(await queue()).toEqual([])
+  end.open()
+  await settled()
+  // An ended job leaves its jid free, and without a lock nothing is compared.
+  await call('POST', '/api/v1/jobs', { json: { ...one, queue: 'later' } })
+  await call('POST', '/api/v1/jobs', { json: { ...one, queue: 'later', unique: false } })
+  expect(await queue('later')).toHaveLength(2)
+})
+
 test('a repeated request waits while the first one still pushes', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
