@@ -7,7 +7,10 @@ import type { OptionKind } from '../job/options.ts'
 import { FILE_FORMATS } from './spreadsheet/format.ts'
 
 export interface ImportOption {
-  /** The check of its value; null when other code checks it. */
+  /**
+   * How a flag and a query parameter are parsed, and the check of the value, unless TASK_OPTIONS has a stricter one. null: it is
+   * parsed by its name, and not checked here.
+   */
   kind: OptionKind
   /** What it means, in Markdown. */
   meaning: string

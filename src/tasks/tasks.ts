@@ -62,7 +62,7 @@ export interface ImportOptions extends CreateOptions, ImportRows {
   resume?: string
   /** The task's id, if it was chosen in advance: 16 hex digits. */
   id?: string
-  /** What the dashboard shows about the file: its name, its size, and who sent it. */
+  /** What the dashboard shows about the file: its name, its size, and who uploaded it. */
   file?: ImportedFile
 }
 

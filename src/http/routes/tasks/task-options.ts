@@ -15,7 +15,7 @@ export const READING = {
   delimiter: text(describedOption(READING_OPTIONS.delimiter), 1),
 } as { [Name in ReadingName]: Parameter<ImportOptions[Name]> }
 
-/** The options of a new task. The task itself checks their values. */
+/** The options of a new task. Digits become a number unless the kind is 'text'. The task itself checks the values. */
 export const TASK_PARAMETERS = made(NEW_TASK_OPTIONS, (option, name) => ({
   description: describedOption(option),
   schema: { $ref: `#/components/schemas/NewTask/properties/${name}` },
