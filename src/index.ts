@@ -168,10 +168,10 @@ export type { Waiting, WaitingListOptions } from './ordered/waiting.ts'
 export {
   EVENT_STATUSES,
   type EventStatus,
-  REJECTED_STATUSES,
-  type RejectedStatus,
   TASK_STATES,
   type TaskState,
+  UNSUCCESSFUL_STATUSES,
+  type UnsuccessfulStatus,
 } from './store/contract.ts'
 // Tracked tasks
 export type { Columns as ImportColumns } from './tasks/columns.ts'

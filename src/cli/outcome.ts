@@ -1,7 +1,7 @@
 /** The status of a task as text and as an exit code. */
 
 import type { Task, TaskEvent, TaskStatus } from '../index.ts'
-import { hasTooManyFailures, REJECTED_STATUSES } from '../index.ts'
+import { hasTooManyFailures, UNSUCCESSFUL_STATUSES } from '../index.ts'
 import { stringifyJson } from '../job/json.ts'
 import { endedOf } from '../tasks/task.ts'
 import { type AppOptions, sameApp } from './open-app.ts'
@@ -98,7 +98,7 @@ export async function summary(task: Task, status: TaskStatus): Promise<string> {
   const lines = [`task ${task.id}: ${state}${why} after ${tookOf(status)}`, `  ${countsText(status)}`]
   if (rejected > 0) {
     let shown = 0
-    for await (const event of task.events({ status: [...REJECTED_STATUSES] })) {
+    for await (const event of task.events({ status: [...UNSUCCESSFUL_STATUSES] })) {
       lines.push(`  row ${count(rowOf(event))}: ${reasonOf(event)}`)
       if (++shown === SHOWN) break
     }

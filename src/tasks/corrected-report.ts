@@ -5,7 +5,13 @@ import { checkArgs } from '../job/args.ts'
 import { HighkiqError, invalidFile, messageOf } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
 import { shown } from '../job/options.ts'
-import { type EventRecord, isRejected, REJECTED_STATUSES, type Store, type TaskRecord } from '../store/contract.ts'
+import {
+  type EventRecord,
+  isUnsuccessful,
+  type Store,
+  type TaskRecord,
+  UNSUCCESSFUL_STATUSES,
+} from '../store/contract.ts'
 import { argsOfEvent, eventPages, inPages } from './event.ts'
 import { checkImport, type ImportRows, RowCheck } from './import.ts'
 import { metaOf, type TaskMeta } from './meta.ts'
@@ -206,7 +212,7 @@ class ReportReader {
       const event = events.get(indexes[i] as number)
       // The task was deleted meanwhile.
       if (!event) throw wrong(row.number, 'row key', `there is no such row in task ${task.id}`)
-      yield isRejected(event.status) ? await this.#again(event, row) : { event, number: row.number }
+      yield isUnsuccessful(event.status) ? await this.#again(event, row) : { event, number: row.number }
     }
   }
 
@@ -285,7 +291,7 @@ async function indexesByKey(
   rowKey: string,
 ): Promise<Map<string, [index: number, other?: number]>> {
   const found = new Map<string, [number, number?]>()
-  for await (const events of eventPages(store, task, { status: [...REJECTED_STATUSES] })) {
+  for await (const events of eventPages(store, task, { status: [...UNSUCCESSFUL_STATUSES] })) {
     for (const event of events) {
       if (event.job !== null) continue
       const key = String(rowOf(event)[rowKey] ?? '')

@@ -3,7 +3,7 @@
 import { HighkiqError } from '../job/errors.ts'
 import { isObject, parseJson, stringifyJson } from '../job/json.ts'
 import { checkOptions } from '../job/options.ts'
-import { type EventRecord, type EventStatus, REJECTED_STATUSES, type TaskRecord } from '../store/contract.ts'
+import { type EventRecord, type EventStatus, type TaskRecord, UNSUCCESSFUL_STATUSES } from '../store/contract.ts'
 import { argsOfEvent } from './event.ts'
 import { LANGUAGE_CODES, type Language, TASK_TEXTS } from './languages/index.ts'
 import { messageText } from './messages.ts'
@@ -71,7 +71,7 @@ async function reportOf(task: TaskRecord, all: EventsOf, options: ReportOptions)
     const message = `task ${task.id} has not kept the rows that finished: a report of all rows ${hint}`
     throw new HighkiqError('INVALID_OPTION', message, { option: 'keepArgs', value: 'all', hint })
   }
-  const statuses = which === 'all' ? undefined : [...REJECTED_STATUSES]
+  const statuses = which === 'all' ? undefined : [...UNSUCCESSFUL_STATUSES]
   const columns = meta.columns ?? (await keysOf(events(statuses), meta.format === 'ndjson'))
   const names = reasonNames(columns ?? [], lang)
   const own = columns ?? [names.arguments]

@@ -10,11 +10,11 @@ import { editPayload, floatsOf } from '../job/payload.ts'
 import {
   type CodeFilter,
   type EventRecord,
-  isRejected,
-  REJECTED_STATUSES,
-  type RejectedStatus,
+  isUnsuccessful,
   type RetryRow,
   type TaskRecord,
+  UNSUCCESSFUL_STATUSES,
+  type UnsuccessfulStatus,
 } from '../store/contract.ts'
 import type { ReportedRow } from './corrected-report.ts'
 import { argsOfEvent, CODE_OPTIONS, checkCode, checkStatuses, codeFilterOf, eventPages, inPages } from './event.ts'
@@ -34,7 +34,7 @@ export interface CorrectedRow {
 
 export interface RetryOptions extends CodeFilter {
   /** The statuses of the rows; default: `failed` and `error`. */
-  status?: RejectedStatus[]
+  status?: UnsuccessfulStatus[]
   /** These rows instead, each with new arguments or unchanged; each index at most once. */
   rows?: Iterable<CorrectedRow> | AsyncIterable<CorrectedRow>
   /** The rows of this corrected report instead: a path, Buffer or stream of a CSV, XLSX or NDJSON file. */
@@ -77,7 +77,7 @@ export function checkRetry(options: RetryOptions): void {
   checkOptions('task.retry', options, { status: null, ...CODE_OPTIONS, rows: null, report: null, as: null })
   const { status, code, otherCodes, rows, report, as } = options
   checkCode('task.retry', options)
-  if (status !== undefined) checkStatuses('task.retry', status, REJECTED_STATUSES)
+  if (status !== undefined) checkStatuses('task.retry', status, UNSUCCESSFUL_STATUSES)
   const byCode = status !== undefined || code !== undefined || otherCodes ? true : undefined
   const selectors = Object.entries({ 'status or code': byCode, rows, report })
   const used = selectors.filter(([, value]) => value !== undefined).map(([name]) => name)
@@ -217,7 +217,7 @@ async function* chosen(
   for await (const { event, row, number, isSame = false } of rows) {
     const { status } = event
     if (status === 'finished') retried.finished++
-    else if (!isRejected(status)) retried.open++
+    else if (!isUnsuccessful(status)) retried.open++
     else if (row?.rejected) retried.refused++
     else if (row) yield { ...asCorrected(client, record, event, row, number), isSame }
     else {

@@ -8,7 +8,7 @@ import { given } from '../job/options.ts'
 import { readPayload, splitTaskJid, taskJid } from '../job/payload.ts'
 import { baseQueue } from '../job/priority.ts'
 import { allAmong, jidsOf } from '../job/rows.ts'
-import { type Entry, isRejected, type Pull, type RetryRow, type TaskRecord } from '../store/contract.ts'
+import { type Entry, isUnsuccessful, type Pull, type RetryRow, type TaskRecord } from '../store/contract.ts'
 import { inPages } from './event.ts'
 import { Producer } from './producer.ts'
 import { checkRetry, type Retried, type RetryOptions, type SelectedRow, selectRows } from './retry-selection.ts'
@@ -89,7 +89,7 @@ async function rejectedStill(
     const event = now.get(index)
     if (!event) return false
     if (event.status === 'finished') retried.finished++
-    else if (!isRejected(event.status)) retried.open++
+    else if (!isUnsuccessful(event.status)) retried.open++
     else if (args === undefined && event.args === null) retried.dropped++
     else return true
     return false

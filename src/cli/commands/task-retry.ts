@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import type { Highkiq, Retried, RetryOptions } from '../../index.ts'
-import { REJECTED_STATUSES } from '../../index.ts'
+import { UNSUCCESSFUL_STATUSES } from '../../index.ts'
 import { jobsFileOf, jobsFiles } from '../config/jobs-file.ts'
 import { setExitCode } from '../io.ts'
 import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
@@ -43,7 +43,7 @@ export function registerRetry(task: Command): void {
     .argument('<id>', 'id of the task')
     .addOption(
       new Option('--status <list>', 'statuses to retry, separated by commas (default: failed,error)').argParser(
-        someOf(REJECTED_STATUSES),
+        someOf(UNSUCCESSFUL_STATUSES),
       ),
     )
   const report = new Option('--report <file>', 'retry the rows of this corrected report instead')

@@ -2,7 +2,7 @@
 
 import * as v from 'valibot'
 import { MOST_ROWS } from '../../job/payload.ts'
-import { EVENT_STATUSES, type EventStatus, REJECTED_STATUSES } from '../../store/contract/task-events.ts'
+import { EVENT_STATUSES, type EventStatus, UNSUCCESSFUL_STATUSES } from '../../store/contract/task-events.ts'
 import { TASK_STATES } from '../../store/contract/tasks.ts'
 import { describedOption, NEW_TASK_OPTIONS } from '../../tasks/import-options.ts'
 import { LINK_RIGHTS } from '../../tasks/link.ts'
@@ -125,7 +125,7 @@ export const TaskStatusWithRejected = s.object({
   export: s.described(format, 'for an export: the format of its file'),
   file: s.described(
     s.optional(s.object({ name: s.optional(s.text), bytes: s.optional(s.count), by: s.optional(s.text) })),
-    'for an import: the name and the size of its file, and who sent it; only for operators',
+    'for an import: the name and the size of its file, and the login that uploaded it or whom the app names; only for operators',
   ),
   onDone: s.described(s.optional(s.text), 'the job that is pushed when all rows have ended; only for operators'),
   onFailure: s.described(s.optional(s.text), 'the job that is pushed at the first rejected row; only for operators'),
@@ -135,7 +135,7 @@ export const TaskStatusWithRejected = s.object({
 export const TaskReasons = s.object({
   items: s.list(
     s.object({
-      status: s.oneOf(REJECTED_STATUSES),
+      status: s.oneOf(UNSUCCESSFUL_STATUSES),
       code: s.described(s.orNull(s.text), 'null for rows without a code, and for otherCodes'),
       otherCodes: s.described(
         s.optional(v.literal(true)),
@@ -210,7 +210,7 @@ export const RowEnded = s.object({
 export const TaskRetry = s.rule(
   s.object({
     status: s.described(
-      s.optional(s.must(s.list(s.oneOf(REJECTED_STATUSES)), `a list of ${REJECTED_STATUSES.join(', ')}`)),
+      s.optional(s.must(s.list(s.oneOf(UNSUCCESSFUL_STATUSES)), `a list of ${UNSUCCESSFUL_STATUSES.join(', ')}`)),
       'default failed and error',
     ),
     code: s.described(

@@ -18,12 +18,12 @@ export function endedOf({ finished, failed, error, cancelled }: Record<EventStat
   return finished + failed + error + cancelled
 }
 
-/** The statuses of rows that have ended without finishing. */
-export const REJECTED_STATUSES = ['failed', 'error', 'cancelled'] as const satisfies EventStatus[]
-export type RejectedStatus = (typeof REJECTED_STATUSES)[number]
+/** The statuses of rows that ended without success: the rejected ones (failed and error), and cancelled. */
+export const UNSUCCESSFUL_STATUSES = ['failed', 'error', 'cancelled'] as const satisfies EventStatus[]
+export type UnsuccessfulStatus = (typeof UNSUCCESSFUL_STATUSES)[number]
 
-export function isRejected(status: EventStatus): status is RejectedStatus {
-  return (REJECTED_STATUSES as readonly EventStatus[]).includes(status)
+export function isUnsuccessful(status: EventStatus): status is UnsuccessfulStatus {
+  return (UNSUCCESSFUL_STATUSES as readonly EventStatus[]).includes(status)
 }
 
 /** A stored message. It has a code and parameters, so that each viewer gets it in their own language. */
@@ -74,7 +74,7 @@ export interface Deferral extends AttemptRef {
 /** How a deferred row ends. */
 export interface DeferredEnd {
   jid: string
-  status: 'finished' | RejectedStatus
+  status: 'finished' | UnsuccessfulStatus
   code?: string
   messages?: Message[]
   /** JSON text, at most 16 kB. */

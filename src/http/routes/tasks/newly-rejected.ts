@@ -6,7 +6,7 @@
  * processes differ.
  */
 
-import { REJECTED_STATUSES } from '../../../index.ts'
+import { UNSUCCESSFUL_STATUSES } from '../../../index.ts'
 import type { TaskEvent } from '../../../tasks/event.ts'
 import type { TaskStatus } from '../../../tasks/task.ts'
 import type { Call } from '../../server/route.ts'
@@ -45,7 +45,7 @@ export async function newlyRejected(
   const items: TaskEvent[] = []
   let after = from
   for (let page = 0; page < PAGES; page++) {
-    const events = await eventsOf(call, task, { status: [...REJECTED_STATUSES], after, limit: PAGE })
+    const events = await eventsOf(call, task, { status: [...UNSUCCESSFUL_STATUSES], after, limit: PAGE })
     for (const event of events) {
       after = event.index
       if ((event.finishedAt?.getTime() ?? 0) >= since) items.push(event)

@@ -117,9 +117,9 @@ local function saveEvents(ledger)
       event.source = 0
     end
     write(ledger, event.index, packed(event))
-    if event.status >= REJECTED then
+    if event.status >= UNSUCCESSFUL then
       if event.group then redis.call('ZADD', rejected, scoreOf(ledger, event), event.index) end
-    elseif event.before >= REJECTED then
+    elseif event.before >= UNSUCCESSFUL then
       redis.call('ZREM', rejected, event.index)
     end
   end

@@ -8,12 +8,12 @@ import {
   type EventQuery,
   type EventRecord,
   type EventStatus,
-  isRejected,
+  isUnsuccessful,
   type Message,
-  REJECTED_STATUSES,
   type ReasonCount,
-  type RejectedStatus,
   type TaskStore,
+  UNSUCCESSFUL_STATUSES,
+  type UnsuccessfulStatus,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { STATUS_NUMBER } from '../server/call.ts'
@@ -34,7 +34,7 @@ export const VALUES_OF_AN_EVENT = 9
 
 /** The list of rejected events of one status and code. */
 interface Range {
-  status: RejectedStatus
+  status: UnsuccessfulStatus
   code: string | null
   slot: number
 }
@@ -53,8 +53,8 @@ export class TaskEvents extends StorePart implements Partial<TaskStore> {
     }
     const isByCode = code !== undefined || otherCodes === true
     if (!status && !isByCode) return this.#inOrder(id, keys, after + 1, limit)
-    const rejected = REJECTED_STATUSES.filter((name) => !status || status.includes(name))
-    const others = new Set((isByCode ? [] : (status ?? [])).filter((name) => !isRejected(name)))
+    const rejected = UNSUCCESSFUL_STATUSES.filter((name) => !status || status.includes(name))
+    const others = new Set((isByCode ? [] : (status ?? [])).filter((name) => !isUnsuccessful(name)))
     const indexes = await this.#rejected(keys, rejected, { code, otherCodes }, after, limit)
     if (others.size > 0) indexes.push(...(await this.#scan(keys, others, after + 1, limit)))
     indexes.sort((a, b) => a - b)
@@ -81,7 +81,9 @@ export class TaskEvents extends StorePart implements Partial<TaskStore> {
     if (!found) return []
     const all: Range[] = [
       ...(await this.#slots(found.keys)),
-      ...REJECTED_STATUSES.flatMap((status) => [NO_CODE, OTHER_CODES].map((slot) => ({ status, code: null, slot }))),
+      ...UNSUCCESSFUL_STATUSES.flatMap((status) =>
+        [NO_CODE, OTHER_CODES].map((slot) => ({ status, code: null, slot })),
+      ),
     ]
     const counts = (await this.server.all((pipeline) => {
       for (const { status, slot } of all) {
@@ -105,7 +107,7 @@ export class TaskEvents extends StorePart implements Partial<TaskStore> {
       const [, number = '', code = ''] = /^(\d):(.*)$/s.exec(field) ?? []
       return number === ''
         ? []
-        : [{ status: EVENT_STATUSES[Number(number)] as RejectedStatus, code, slot: Number(slot) }]
+        : [{ status: EVENT_STATUSES[Number(number)] as UnsuccessfulStatus, code, slot: Number(slot) }]
     })
   }
 
@@ -139,7 +141,7 @@ export class TaskEvents extends StorePart implements Partial<TaskStore> {
   /** Lists the indexes of rejected events: with one code, without a code, with one of the other codes, or all. */
   async #rejected(
     keys: readonly string[],
-    status: readonly RejectedStatus[],
+    status: readonly UnsuccessfulStatus[],
     { code, otherCodes }: CodeFilter,
     after: number,
     limit: number,
@@ -207,7 +209,7 @@ export class TaskEvents extends StorePart implements Partial<TaskStore> {
   }
 }
 
-function scoreOf(status: RejectedStatus, slot: number): number {
+function scoreOf(status: UnsuccessfulStatus, slot: number): number {
   return STATUS_NUMBER[status] * BY_STATUS + slot * BY_SLOT
 }
 

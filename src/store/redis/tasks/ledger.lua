@@ -23,7 +23,9 @@ local SIZE = 20
 -- UNTOUCHED: nothing has happened to the row since it was added. It is in the backlog until `next` of the task has
 -- passed it, and in the window from then on, without a change of its record.
 local BACKLOG, WINDOW, ELSEWHERE, UNTOUCHED = 0, 1, 2, 3
-local REJECTED, CANCELLED = 3, 5
+local FAILED, ERROR, CANCELLED = 3, 4, 5
+-- A row with this status or a higher one ended without success.
+local UNSUCCESSFUL = FAILED
 local KEPT_MESSAGES, FIRST_MESSAGES = 50, 10
 -- The number of codes of each status with a slot of their own. Rows with any other code share one slot.
 local MOST_SLOTS, OTHER_CODES = 255, 2048
@@ -206,8 +208,9 @@ local function leave(ledger, event)
   event.location = ELSEWHERE
 end
 
--- Remembers that a row of this run became failed or error; it may be an earlier run than that of the task.
-local function reject(ledger, run)
+-- Remembers the run if one of its rows became failed or error; it may be an earlier run than that of the task.
+local function noteRejection(ledger, run, status)
+  if status ~= FAILED and status ~= ERROR then return end
   ledger.rejectedRuns = ledger.rejectedRuns or {}
   ledger.rejectedRuns[run] = true
 end
@@ -332,13 +335,11 @@ local function change(effect)
     event.drop = isDropped(ledger, status)
   end
   if not again or isParked then addMessages(ledger, event.index, effect.messages) end
-  if not again then
-    if status == REJECTED or status == 4 then reject(ledger, event.run) end
-  end
+  if not again then noteRejection(ledger, event.run, status) end
   return true
 end
 
--- Returns the slot in which rejected events of a code are listed.
+-- Returns the slot in which unsuccessful events of a code are listed.
 local function slotOf(ledger, status, code)
   if code == '' then return 0 end
   local field = status .. ':' .. code

@@ -51,7 +51,7 @@ local function addRow(index)
     backlog[#backlog + 1] = newEntry(index, ledger.run, args, source)
     return recordOfRow(source ~= '' and 1 or 0, row)
   end
-  if status == REJECTED then reject(ledger, ledger.run) end
+  noteRejection(ledger, ledger.run, status)
   local event = {
     index = index, status = status, location = ELSEWHERE, code = code ~= '' and 1 or 0, result = 0,
     source = source ~= '' and 1 or 0, run = ledger.run, step = 1, started = 0, finished = since(ledger, now), row = row,

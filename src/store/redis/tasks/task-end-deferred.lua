@@ -36,6 +36,6 @@ become(ledger, event, status, code)
 event.result = note(ledger, event, 'r', event.result, result)
 event.drop = isDropped(ledger, status)
 addMessages(ledger, index, messages)
-if status == REJECTED or status == 4 then reject(ledger, event.run) end
+noteRejection(ledger, event.run, status)
 closeLedgers()
 return { 'ok', status, code }

@@ -14,7 +14,7 @@ if run then
   -- The same condition as isInAttempt in store/contract/task-events.ts.
   local event = eventOf(ledger, tonumber(index))
   local status = event and event.run == run and event.status
-  local judged = status == 4 and redis.call('HGET', KEYS[3], 'c' .. index)
+  local judged = status == ERROR and redis.call('HGET', KEYS[3], 'c' .. index)
   local attempts = event and math.floor(event.step / 2)
   local isIn = (status == 1 or judged == 'lost' or judged == 'dead') and attempts == attempt
     or (status == 0 or judged == 'ran-elsewhere' or judged == 'dead') and attempts == attempt - 1

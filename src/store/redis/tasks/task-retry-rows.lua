@@ -16,7 +16,7 @@ for i = 1, count do
   if event and event.run == run then
     -- A repeated call: the row is in this run already.
     answers[i] = 'o'
-  elseif not event or event.status < REJECTED then
+  elseif not event or event.status < UNSUCCESSFUL then
     answers[i] = 'g'
   else
     local has = redis.call('HEXISTS', KEYS[3], 'a' .. index) == 1

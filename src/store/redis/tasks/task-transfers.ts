@@ -7,7 +7,7 @@ import {
   EVENT_STATUSES,
   type EventStatus,
   type FreezeAnswer,
-  isRejected,
+  isUnsuccessful,
   type MovingTask,
   movingSets,
   type PageOutcome,
@@ -258,7 +258,7 @@ function argumentsOf(
     returned.map((one) => ownEntry(one, total)),
     rows.flatMap(({ index, deferral }) => (deferral?.ends ? [deferral.ends, taskJid(id, index)] : [])),
   ]
-  const rejected = rows.filter(({ status }) => isRejected(status))
+  const rejected = rows.filter(({ status }) => isUnsuccessful(status))
   return [
     rows[0]?.index ?? '',
     Buffer.concat(rows.map((row) => writeRecord(row, createdAt))),

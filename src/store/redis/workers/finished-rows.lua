@@ -10,8 +10,9 @@ local function readGroup()
 end
 
 -- Most rows were only in the queue and with an owner, and have nothing but their record. Making an event of each would take
--- most of the time of the script, so the record is rewritten to what `change` would make of it. A row that can not be read is
--- reported and left as it is: its job is gone, so task maintenance ends it as lost. It stops no other row.
+-- most of the time of the script, so the record is rewritten to what `change` would make of it. A row that
+-- `change` can't change, because another program damaged its record, is reported and left as it is; it stops no other row. Its
+-- job is gone, so task maintenance ends it: as `lost` if the row is `working`, else as `ran-elsewhere`.
 local function finishRows(ledger, group)
   local step = group.attempt * 2 + 1
   local effect = {
