@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Task, TaskStatus, WaitOptions } from '../index.ts'
-import { Pace, watchTask } from './progress.ts'
+import { Pace, watchTask } from './task-progress.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: 0 }))
 afterEach(() => void vi.useRealTimers())
