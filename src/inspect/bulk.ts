@@ -1,4 +1,4 @@
-/** Acts on all entries of a set, or on all that match: batch by batch, each entry by compare-and-swap. */
+/** Acts on all entries of a set, or on all that match: page by page, each entry by compare-and-swap. */
 
 import type { AppPort } from '../app/port.ts'
 import { invalidOption } from '../job/errors.ts'
@@ -10,16 +10,16 @@ import { searchOf } from './pattern.ts'
 import { JobRecord } from './record.ts'
 import { pages } from './walk.ts'
 
-const BATCH = 100
+const PAGE = 100
 
 export interface SweepOptions {
   /** Acts only on entries whose text matches; see `JobSet.scan`. */
   matching?: string
   /** Acts only on entries for which this returns true. */
   where?: (entry: { text: string; score: number }) => boolean
-  /** Stops between two batches and throws its reason. */
+  /** Stops between two pages and throws its reason. */
   signal?: AbortSignal
-  /** Called after each batch. */
+  /** Called after each page. */
   onProgress?: (sofar: BulkResult) => void
 }
 
@@ -48,7 +48,7 @@ export function checkSweep(options: object): void {
   }
 }
 
-/** Calls `done` with the entries of each batch that were moved. */
+/** Calls `done` with the entries of each page that were moved. */
 export async function forAll(
   app: AppPort,
   set: SetName,
@@ -98,14 +98,14 @@ async function* meant(
   { matching, where = () => true, signal }: SweepOptions,
 ): AsyncGenerator<Entry[]> {
   if (matching === undefined) {
-    for await (const chunk of chunksOf(app.store, set, { first: BATCH, signal })) {
+    for await (const chunk of chunksOf(app.store, set, { first: PAGE, signal })) {
       const page = chunk.filter(where)
-      for (let i = 0; i < page.length; i += BATCH) yield page.slice(i, i + BATCH)
+      for (let i = 0; i < page.length; i += PAGE) yield page.slice(i, i + PAGE)
     }
     return
   }
   const { needle, matches } = searchOf(matching)
-  for await (const { items } of pages((after) => app.store.search.scanSet(set, needle, { after, limit: BATCH }))) {
+  for await (const { items } of pages((after) => app.store.search.scanSet(set, needle, { after, limit: PAGE }))) {
     const page = items.filter((item) => matches(item.text) && where(item))
     if (page.length > 0) yield page
   }

@@ -1,4 +1,4 @@
-/** Changes the arguments of a waiting job, and pushes a job again as a new one. */
+/** Changes the arguments of a job in a queue or a job set, and pushes a job again as a new one. */
 
 import type { AppPort } from '../app/port.ts'
 import { checkArgs, checkReadable } from '../job/args.ts'
@@ -16,18 +16,21 @@ import { findJob, type JobState } from './find.ts'
 import type { QueuedJob } from './queue.ts'
 import { JobRecord } from './record.ts'
 
-/** Members that belong to one job, or to its attempts: a duplicate gets none of them. */
+/**
+ * Members that belong to one job, or to its attempts: a duplicate gets none of them. In `overrated` Sidekiq Enterprise counts
+ * how often a rate limiter postponed the job.
+ */
 const OWN: ReadonlySet<string> = new Set([
   ...['jid', 'created_at', 'enqueued_at', 'at', 'retry_count', 'failed_at', 'retried_at', 'discarded_at'],
   ...['error_message', 'error_class', 'error_backtrace', 'bid', 'overrated', 'traceparent', 'tracestate'],
 ])
 
 /** A job by its id, or as it was read. */
-export type WaitingRef = string | SetEntry | QueuedJob
+export type JobRef = string | SetEntry | QueuedJob
 
-/** Gives a waiting job other arguments. Resolves with false if it changed or moved since it was read. */
-export async function editJob(app: AppPort, ref: WaitingRef, args: unknown[]): Promise<boolean> {
-  const job = await waiting(app, ref)
+/** Gives a job in a queue or a job set other arguments. Resolves with false if it changed or moved since it was read. */
+export async function editJob(app: AppPort, ref: JobRef, args: unknown[]): Promise<boolean> {
+  const job = await editable(app, ref)
   if ('set' in job && job.set === 'finished') {
     throw invalid(`${nameOf(job.text)} has finished: push it again with other arguments`)
   }
@@ -117,7 +120,11 @@ export async function duplicateJob(
   )
 }
 
-/** Returns the lock that a duplicate needs: that of its original, or with other arguments the one that its class names. */
+/**
+ * Returns the members of the request that decide the lock of a duplicate. It is the lock of the original, which refuses the
+ * duplicate while the original holds it; with other arguments, that which the class gives them. `unique: false` if the original
+ * has no lock, or only one for a duration.
+ */
 function uniqueOf(job: Payload, hasOtherArgs: boolean): { hk_unique?: string; unique?: false } {
   // A lock with a duration belongs to the push that took it.
   const locks = readUnique(job).filter(({ key, until }) => key !== jidLock(job.jid) && until !== 'time')
@@ -125,17 +132,17 @@ function uniqueOf(job: Payload, hasOtherArgs: boolean): { hk_unique?: string; un
   return hasOtherArgs ? {} : { hk_unique: locks.map(({ until, key }) => `${until}:${key}`).join() }
 }
 
-const WAITING: readonly JobState[] = ['queued', 'limited', 'scheduled', 'retry', 'dead', 'succeeded']
+const IN_QUEUE_OR_SET: readonly JobState[] = ['queued', 'limited', 'scheduled', 'retry', 'dead', 'succeeded']
 
 /** @throws UNKNOWN_JID when it is not in a queue or a job set */
-async function waiting(app: AppPort, ref: WaitingRef): Promise<SetEntry | QueuedJob> {
+async function editable(app: AppPort, ref: JobRef): Promise<SetEntry | QueuedJob> {
   if (typeof ref === 'object' && ref !== null && ('set' in ref || 'at' in ref)) return ref
-  return (await named(app, ref, WAITING, 'edited')) as SetEntry | QueuedJob
+  return (await named(app, ref, IN_QUEUE_OR_SET, 'edited')) as SetEntry | QueuedJob
 }
 
 /** Returns the job to duplicate, which may also run. @throws UNKNOWN_JID */
 async function original(app: AppPort, ref: string | JobRecord): Promise<JobRecord> {
-  return ref instanceof JobRecord ? ref : named(app, ref, [...WAITING, 'running'], 'duplicated')
+  return ref instanceof JobRecord ? ref : named(app, ref, [...IN_QUEUE_OR_SET, 'running'], 'duplicated')
 }
 
 /** @throws UNKNOWN_JID when the job is in none of these states */
@@ -143,7 +150,7 @@ async function named(app: AppPort, jid: string, states: readonly JobState[], don
   checkText('hq.edit and hq.duplicate: the job, if it was not read from a queue or a job set,', jid)
   const { state, job } = await findJob(app, jid)
   if (job && states.includes(state)) return job
-  const places = states === WAITING ? 'in a queue or a job set' : 'in a queue, in a job set or running'
+  const places = states === IN_QUEUE_OR_SET ? 'in a queue or a job set' : 'in a queue, in a job set or running'
   throw new HighkiqError('UNKNOWN_JID', `job ${jid.slice(0, 100)} can't be ${done} (${state}): only jobs ${places} can`)
 }
 

@@ -12,7 +12,7 @@ import { JobRecord, latencyOf } from './record.ts'
 import { JobSet } from './set.ts'
 import { findByJid, limitedSets, PAGE_OPTIONS, type Page, type PageOptions, pages, scanFor, walk } from './walk.ts'
 
-const BATCH = 100
+const PAGE = 100
 
 export interface QueueSummary {
   name: string
@@ -133,7 +133,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
     const read = (after?: string) => {
       signal?.throwIfAborted()
       const from = after === undefined ? { at } : { after }
-      return this.#app.store.search.scanQueue(this.name, '', { ...from, limit: BATCH })
+      return this.#app.store.search.scanQueue(this.name, '', { ...from, limit: PAGE })
     }
     for await (const { items } of pages(read)) {
       const found = items.find(({ text }) => meant(text))
@@ -165,7 +165,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
 
   /** Yields its jobs, newest first. It reads one page at a time. */
   async *[Symbol.asyncIterator](): AsyncGenerator<QueuedJob> {
-    for await (const { items } of pages((after) => this.page({ after, limit: BATCH }))) yield* items
+    for await (const { items } of pages((after) => this.page({ after, limit: PAGE }))) yield* items
   }
 
   /**
@@ -260,7 +260,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
   }
 
   readonly #scan = (needle: string, after?: string): Promise<Scan<WaitingJob>> =>
-    this.#app.store.search.scanQueue(this.name, needle, { after, limit: BATCH })
+    this.#app.store.search.scanQueue(this.name, needle, { after, limit: PAGE })
 }
 
 export async function summariesOf(store: Store, now: number): Promise<QueueSummary[]> {

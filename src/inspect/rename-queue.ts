@@ -47,7 +47,7 @@ export async function pauseLike({ store }: AppPort, from: string, to: string): P
 }
 
 /**
- * Moves the jobs that may move now, until `signal` ends the pass after a batch. Two passes in a row that moved
+ * Moves the jobs that may move now, until `signal` ends the pass after a page. Two passes in a row that moved
  * nothing and left no job running have missed none: a job may be on its way between two places while one pass reads them.
  * Other programs show a running job only at their next heartbeat.
  */
@@ -91,6 +91,7 @@ export async function renamePass(app: AppPort, from: string, to: string, signal?
     const stuck = pulled === 0 ? pulls.length : 0
     moved += pulled
     left.others += stuck
+    // Moved jobs have left the queue, so the next page begins after those that stay.
     offset += texts.length - pulls.length + stuck
   }
   const countRunning = (jobs: readonly { queue: string; text: string }[]) => {

@@ -16,7 +16,7 @@ import { type ErrorGroups, errorGroups, type GroupingLimits, type GroupingOption
 import { type Search, searchOf } from './pattern.ts'
 import { findByJid, PAGE, PAGE_OPTIONS, type Page, type PageOptions, scanFor, walk } from './walk.ts'
 
-const BATCH = 100
+const SCAN_PAGE = 100
 /** Sorts after every text. */
 const LAST = '\u{10ffff}'
 /** A search scans about this many entries, and by default takes about this long at most. */
@@ -144,7 +144,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
    */
   async entryAt(score: number, meant: (text: string) => boolean, near?: string): Promise<SetEntry | null> {
     const from = [
-      ...(near === undefined ? [] : [{ after: { score, text: near }, desc: false, most: BATCH }]),
+      ...(near === undefined ? [] : [{ after: { score, text: near }, desc: false, most: SCAN_PAGE }]),
       { after: { score, text: LAST }, desc: true, most: MOST_ALIKE },
       { after: { score, text: '' }, desc: false, most: MOST_ALIKE },
     ]
@@ -241,7 +241,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
     let left = await this.size()
     let taken = 0
     for (let after: Entry | undefined; left > 0; ) {
-      const page = await store.jobSets.page(this.name, { ...(after ? { after } : {}), desc: false, limit: BATCH })
+      const page = await store.jobSets.page(this.name, { ...(after ? { after } : {}), desc: false, limit: SCAN_PAGE })
       for (const item of page.slice(0, left)) {
         const entry = this.#entry(item)
         if (!(await entry.delete())) continue
@@ -283,7 +283,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
   readonly #entry = (entry: Entry): SetEntry => new SetEntry(this.#app, this.name, entry)
 
   readonly #scan = (needle: string, after?: string): Promise<Scan<Entry>> =>
-    this.#app.store.search.scanSet(this.name, needle, { after, limit: BATCH })
+    this.#app.store.search.scanSet(this.name, needle, { after, limit: SCAN_PAGE })
 }
 
 /** @throws INVALID_JOB, INVALID_ARGS */

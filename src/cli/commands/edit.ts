@@ -1,4 +1,4 @@
-/** `highkiq edit` changes the arguments of a waiting job, and `highkiq duplicate` pushes a job again. */
+/** `highkiq edit` changes the arguments of a job, and `highkiq duplicate` pushes a job again. */
 
 import type { Command } from 'commander'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
@@ -26,7 +26,7 @@ export function register(program: Command): void {
   withAppOptions(
     program
       .command('edit')
-      .description('give a waiting job other arguments')
+      .description('give a job in a queue or a job set other arguments')
       .argument('<jid>', 'id of the job')
       .argument('[args...]', 'all its arguments'),
   )
@@ -42,7 +42,7 @@ export function register(program: Command): void {
   withAppOptions(
     program
       .command('duplicate')
-      .description('push a waiting or dead job again, as a new job')
+      .description('push a job again as a new job, whatever its state')
       .argument('<jid>', 'id of the job'),
   )
     .option('--json', 'as JSON')

@@ -55,7 +55,8 @@ export interface SearchStore {
    * Returns a page of the jobs of a queue whose text contains `needle` (empty: all jobs), newest first; or with
    * `oldestFirst` in the order in which they are fetched. A call compares a bounded number of jobs, so a page may be empty
    * and still have a `next`. Jobs that are fetched or pushed meanwhile make the search skip nothing, but it may return a
-   * job twice. With `oldestFirst` it does not return jobs that are put to the front of what it has passed.
+   * job twice. Newest first, it does not return jobs that are pushed meanwhile. With `oldestFirst` it also returns those that
+   * are pushed behind what it has passed, and not those that are put in front.
    */
   scanQueue(queue: string, needle: string, page: ScanPage): Promise<Scan<WaitingJob>>
   /** Searches a set, in any order. An entry that stays in the set during the whole search is found at least once. */
