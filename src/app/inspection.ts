@@ -8,7 +8,7 @@ import { AllJobs } from '../inspect/all-jobs.ts'
 import { type DuplicateChanges, duplicateJob, editJob } from '../inspect/edit.ts'
 import type { SetEntry } from '../inspect/entry.ts'
 import { type Found, findJob } from '../inspect/find.ts'
-import { type LimitInfo, limitInfos } from '../inspect/limits.ts'
+import { Limits } from '../inspect/limits.ts'
 import { ProcessSet } from '../inspect/process.ts'
 import { Queue, type QueuedJob, type QueueSummary, summariesOf } from '../inspect/queue.ts'
 import type { JobRecord } from '../inspect/record.ts'
@@ -53,6 +53,8 @@ export class Inspection {
   readonly dead: JobSet
   /** Jobs that are done, by the time they finished: those with `keepFinished`. */
   readonly finished: JobSet
+  /** The limits of jobs: those in use, and numbers that change without a deploy. */
+  readonly limits: Limits
   /** The locks of unique jobs. */
   readonly uniqueLocks: UniqueLocks
 
@@ -67,6 +69,7 @@ export class Inspection {
     this.scheduled = new JobSet(app, 'schedule')
     this.dead = new JobSet(app, 'dead')
     this.finished = new JobSet(app, 'finished')
+    this.limits = new Limits(app)
     this.uniqueLocks = new UniqueLocks(app)
   }
 
@@ -220,11 +223,6 @@ export class Inspection {
   async iteration(jid: string): Promise<IterationInfo | null> {
     checkText('hq.iteration: a jid', jid)
     return iterationOf(this.store, jid)
-  }
-
-  /** Returns the limits that have used slots or waiting jobs, by name. */
-  limits(): Promise<LimitInfo[]> {
-    return limitInfos(this.store)
   }
 
   /** Returns all cron entries in the store, by name. */

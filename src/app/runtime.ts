@@ -51,6 +51,7 @@ import { limitsOf } from '../worker/run/limit.ts'
 import { endText, keepOutcome } from '../worker/run/results.ts'
 import { runHandler } from '../worker/run/runner.ts'
 import { runWithin, runWithinInline } from '../worker/run/within.ts'
+import { type SharedRule, SharedLimits } from '../worker/shared-limits.ts'
 import { threadApps } from '../worker/threads/inside.ts'
 import { checkThread } from '../worker/threads/pool.ts'
 import { Hooks } from './hooks.ts'
@@ -228,6 +229,7 @@ export class Runtime implements AppPort {
     const { random = Math.random, backtraceCleaner } = setup.options
     const { store, log } = setup
     const { limits, loggedJobAttributes } = setup.settled
+    const sharedLimits = new SharedLimits(this.#sharedRules())
     return {
       ...this.#features,
       limits,
@@ -239,13 +241,13 @@ export class Runtime implements AppPort {
       decrypt: this.#encryption ? this.#encryption.decrypt : refuseDecrypting,
       within: this.#hasContexts ? this.within : undefined,
       promote: (text) => client.promote(text),
-      cancellations: new Cancellations(store),
+      cancellations: new Cancellations(store, sharedLimits),
       recording: recordingOf(store, this.now),
       log,
       wire: client.wire,
       random,
       finished: this.#finishedRules(),
-      sharedLimits: this.#sharedLimits(),
+      sharedLimits,
       ...(backtraceCleaner ? { backtraceCleaner } : {}),
       isBusiness: (error) => hooks.isBusiness(error),
       report: (error, about) => hooks.report(error, about),
@@ -294,14 +296,14 @@ export class Runtime implements AppPort {
     )
   }
 
-  /** The limits of all jobs and of queues; undefined without any. */
-  #sharedLimits(): Engine['sharedLimits'] {
+  /** The limits of queues and of all jobs, by the options of the app. */
+  #sharedRules(): SharedRule[] {
     const { limit, queues = {} } = this.setup.options
     const all = limit ? [{ kind: 'app' as const, name: 'all jobs', options: limit }] : []
     const ofQueues = Object.entries(queues).flatMap(([queue, { limit: options }]) =>
       options ? [{ kind: 'queue' as const, name: queue, options, queue }] : [],
     )
-    return all.length + ofQueues.length > 0 ? [...ofQueues, ...all] : undefined
+    return [...ofQueues, ...all]
   }
 
   #finishedRules(): FinishedRules | undefined {

@@ -87,7 +87,7 @@ async function limitOf(hq: Highkiq, set: SetName): Promise<LimitView | null> {
   const { kind, name, position, key } = parseStoredName(set.slice('limited:'.length))
   const same = (one: LimitInfo) =>
     one.kind === kind && one.name === name && one.position === position && one.key === key
-  return (await hq.limits()).find(same) ?? { kind, name, position, key }
+  return (await hq.limits.list()).find(same) ?? { kind, name, position, key }
 }
 
 /** Reads the result that is kept of a job that has ended (`keepResult`, `keepFinished`, the row of a task). */

@@ -1,9 +1,26 @@
-/** The limits that are in use, for display. */
+/** `hq.limits`: the limits that are in use, and their numbers, which can be changed without a deploy. */
 
-import { type LimitKind, parseStoredName } from '../job/limit.ts'
-import type { Store } from '../store/contract.ts'
+import type { AppPort } from '../app/port.ts'
+import { type Duration, seconds } from '../job/duration.ts'
+import { invalidOption } from '../job/errors.ts'
+import { checkLimitNumbers, type LimitKind, type LimitSettings, parseStoredName, storedName } from '../job/limit.ts'
+import { shown } from '../job/options.ts'
+import { type Limit, type LimitNumbers, type LimitState, type SetLimit, withoutKey } from '../store/contract.ts'
+
+/** The numbers of a limit; null: the limit has no such number. */
+export interface LimitFigures {
+  /** The jobs that run at the same time at most. */
+  concurrency: number | null
+  /** The jobs that start within `per` seconds at most. */
+  rate: number | null
+  /** Seconds. */
+  per: number | null
+  burst: number | null
+}
 
 export interface LimitInfo {
+  /** The limit without its key, as `hq.limits.set` takes it: `app`, `queue:mail`, `job:Charge`, `job:Charge#2`, `shared:stripe`. */
+  id: string
   /** `job`: the limit of one job. `shared`: one of `hq.limit`. `queue`: that of a queue. `app`: that of all jobs. */
   kind: LimitKind
   /** The name of the job, of the limit or of the queue. */
@@ -26,19 +43,98 @@ export interface LimitInfo {
   waiting: number
   /** Seconds until a rate lets one more job start; null without a rate. */
   nextStart: number | null
+  /** The numbers that `hq.limits.set` has set; null without any. */
+  set: LimitFigures | null
+  /** The numbers of the code, when others were set; null also while the limit is not in use. */
+  code: LimitFigures | null
 }
 
-export async function limitInfos(store: Store): Promise<LimitInfo[]> {
-  const states = await store.limits.list()
-  return states.map(({ name, max, count, per, burst, window, used, waiting, roomMs }) => ({
+/** The limits in use, and those whose numbers were set. */
+export class Limits {
+  readonly #app: Pick<AppPort, 'store'>
+
+  constructor(app: Pick<AppPort, 'store'>) {
+    this.#app = app
+  }
+
+  /** Returns the limits that have used slots or waiting jobs, or whose numbers were set, by name. */
+  async list(): Promise<LimitInfo[]> {
+    return (await this.#app.store.limits.list()).map(infoOf)
+  }
+
+  /**
+   * Changes numbers of a limit on all workers within seconds, until they are reset: across restarts and deploys. A number that
+   * is left out stays as it is, null is that of the code again. A queue, a job and `app` need no limit in the code.
+   * @param id `app`, `queue:mail`, `job:Charge`, `job:Charge#2` or `shared:stripe`; a limit with keys has the numbers for each key
+   * @throws INVALID_OPTION
+   * @example await hq.limits.set('queue:mail', { concurrency: 5 })
+   */
+  async set(id: string, settings: LimitSettings): Promise<void> {
+    const name = storedNameOf(id)
+    checkLimitNumbers(`hq.limits.set ${id}`, settings)
+    const { limits } = this.#app.store
+    const numbers = { ...(await this.#numbersOf(name)) }
+    const { concurrency, rate, per, burst } = settings
+    const change = (key: keyof LimitNumbers, value: number | null | undefined) => {
+      if (value === null) delete numbers[key]
+      else if (value !== undefined) numbers[key] = value
+    }
+    change('max', concurrency)
+    change('count', rate)
+    change('per', rate === null ? null : per === undefined ? undefined : Math.round(seconds(per as Duration) * 1000))
+    change('burst', burst)
+    await limits.set({ name, numbers })
+  }
+
+  /** Makes the numbers of the code hold again. Resolves with false when none were set. @throws INVALID_OPTION */
+  async reset(id: string): Promise<boolean> {
+    const name = storedNameOf(id)
+    const isSet = (await this.#numbersOf(name)) !== undefined
+    if (isSet) await this.#app.store.limits.set({ name, numbers: {} })
+    return isSet
+  }
+
+  async #numbersOf(name: string): Promise<SetLimit['numbers'] | undefined> {
+    return (await this.#app.store.limits.allSet()).find((one) => one.name === name)?.numbers
+  }
+}
+
+const ID = /^(?:app|(?<kind>queue|shared|job):(?<name>.*?)(?:(?<=^job:.*)#(?<position>[2-9]|[1-9]\d+))?)$/s
+
+/** Reads the id of a limit. @throws INVALID_OPTION */
+function storedNameOf(id: string): string {
+  const groups = typeof id === 'string' ? ID.exec(id)?.groups : undefined
+  const { kind = 'app', name = 'all jobs', position = 1 } = groups ?? {}
+  if (!groups || name === '') {
+    throw invalidOption(
+      `hq.limits: name a limit as app (all jobs), queue:NAME, job:NAME, job:NAME#2 or shared:NAME (got ${shown(id)})`,
+    )
+  }
+  return storedName({ kind: kind as LimitKind, name, position: Number(position) })
+}
+
+/** Returns the id that `storedNameOf` reads. */
+function idOf(stored: string): string {
+  const { kind, name, position } = parseStoredName(stored)
+  return kind === 'app' ? kind : `${kind}:${name}${position > 1 ? `#${position}` : ''}`
+}
+
+function infoOf({ used, waiting, roomMs, set, code, ...limit }: LimitState): LimitInfo {
+  const { name, window } = limit
+  return {
+    id: idOf(withoutKey(name)),
     ...parseStoredName(name),
-    concurrency: max || null,
-    rate: count || null,
-    per: count ? per / 1000 : null,
-    burst: count && window === 'smooth' ? burst : null,
-    window: count && window !== 'smooth' ? window : null,
+    ...figuresOf(limit),
+    burst: limit.count && window === 'smooth' ? limit.burst : null,
+    window: limit.count && window !== 'smooth' ? window : null,
     used,
     waiting,
     nextStart: roomMs === null ? null : roomMs / 1000,
-  }))
+    set: set ? figuresOf(set) : null,
+    code: code ? figuresOf(code) : null,
+  }
+}
+
+function figuresOf({ max, count, per, burst }: Partial<Limit>): LimitFigures {
+  return { concurrency: max || null, rate: count || null, per: per ? per / 1000 : null, burst: burst ?? null }
 }

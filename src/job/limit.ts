@@ -201,9 +201,29 @@ export function checkLimit(job: string, limit: LimitOptions): void {
       `${job}: limit: burst has no meaning with a window, which lets all jobs of the window start at once`,
     )
   }
-  if (rate !== undefined && rate > MOST_PER_SECOND * seconds(per as Duration)) {
-    throw invalidOption(`${job}: limit: rate must be at most 10,000 jobs in a second (got ${rate} in ${shown(per)})`)
+  checkRate(`${job}: limit`, rate, per)
+}
+
+function checkRate(where: string, rate: number | null | undefined, per: LimitOptions['per']): void {
+  if (typeof rate !== 'number' || rate <= MOST_PER_SECOND * seconds(per as Duration)) return
+  throw invalidOption(`${where}: rate must be at most 10,000 jobs in a second (got ${rate} in ${shown(per)})`)
+}
+
+/** The numbers of a limit that `hq.limits.set` takes. Null: that of the code. */
+export type LimitSettings = { [Name in 'concurrency' | 'rate' | 'burst']?: number | null } & Pick<LimitOptions, 'per'>
+
+/** Checks numbers that are to be set. @throws INVALID_OPTION */
+export function checkLimitNumbers(where: string, settings: LimitSettings): void {
+  const count = [(value: unknown) => value === null || (Number.isSafeInteger(value) && (value as number) > 0), 'a whole number above 0, or null'] as OptionKind
+  checkOptions(where, settings, { concurrency: count, rate: count, per: OPTIONS.per, burst: count }, OTHER_LIMIT_NAMES)
+  const { concurrency, rate, per, burst } = settings
+  if ([concurrency, rate, per, burst].every((value) => value === undefined)) {
+    throw invalidOption(`${where} needs a number, as in { concurrency: 5 } or { rate: 100, per: '1m' }`)
   }
+  if ((rate ?? undefined) !== undefined ? per === undefined : per !== undefined) {
+    throw invalidOption(`${where} needs rate and per together, as in { rate: 100, per: '1m' }`)
+  }
+  checkRate(where, rate, per)
 }
 
 /** Describes a limit. Two texts are equal when both limits have the same values; a function counts as its source. */

@@ -85,7 +85,8 @@ export class StoreMover {
 
   /**
    * Checks that the stores differ, and that the source holds no page for another store. Revokes in the target the links to
-   * lists of tasks that were revoked in the source, pauses there what is paused in the source, and finishes the page of an earlier mover. Call it first, and after each error.
+   * lists of tasks that were revoked in the source, pauses there what is paused in the source, sets the limits that were set
+   * in the source, and finishes the page of an earlier mover. Call it first, and after each error.
    */
   async begin(): Promise<void> {
     const [from, to] = [await idOf(this.#source), await idOf(this.#target)]
@@ -97,6 +98,7 @@ export class StoreMover {
     }
     await this.#copyLinkVersions()
     for (const queue of await this.#source.jobs.pausedQueues()) await this.#target.jobs.pauseQueue(queue, true)
+    for (const limit of await this.#source.limits.allSet()) await this.#target.limits.set(limit)
     const page = await this.#source.transfers.held()
     if (page) await this.#finish(page)
   }

@@ -1,14 +1,16 @@
 import type { Store } from '../store/contract.ts'
+import type { SharedLimits } from './shared-limits.ts'
 
 /** With more ids than this the worker drops them all and reads those that are still cancelled again. */
 const MAX_KNOWN = 200_000
 
 /**
  * The ids of cancelled jobs that a worker knows, so that all other jobs cost no call. A cancellation may have been
- * withdrawn since: the store decides whether a job is cancelled.
+ * withdrawn since: the store decides whether a job is cancelled. With the same version the store tells of limits that were set.
  */
 export class Cancellations {
   readonly #store: Store
+  readonly #limits: SharedLimits
   readonly #known = new Set<string>()
   /** The worker knows all cancellations up to this version. */
   #version = 0
@@ -16,8 +18,9 @@ export class Cancellations {
   #newest = 0
   #reading: Promise<void> | undefined
 
-  constructor(store: Store) {
+  constructor(store: Store, limits: SharedLimits) {
     this.#store = store
+    this.#limits = limits
   }
 
   /** True when the worker knows of no cancelled job. */
@@ -73,6 +76,8 @@ export class Cancellations {
     const newest = this.#newest
     const { version, jids } = await this.#store.cancellations.since(this.#version)
     for (const jid of jids) this.#known.add(jid)
+    // After the version is known: a limit that is set later has a newer one.
+    if (version !== this.#version) await this.#limits.refresh(this.#store)
     this.#version = version
     // A store that has lost data has no more cancellations than these.
     if (jids.length === 0 && this.#newest === newest) this.#newest = version

@@ -3,7 +3,6 @@ import type { Chain, Middleware } from '../job/chain.ts'
 import type { BatchAccess, JobContext } from '../job/context.ts'
 import type { JobDefinition } from '../job/definition.ts'
 import type { FinishedRules } from '../job/keep-finished.ts'
-import type { LimitRule } from '../job/limit.ts'
 import type { Logger } from '../job/logger.ts'
 import type { Payload, Wire } from '../job/payload.ts'
 import { baseQueue } from '../job/priority.ts'
@@ -11,6 +10,7 @@ import type { Effect, Store } from '../store/contract.ts'
 import type { Cancellations } from './cancellations.ts'
 import type { JobLog } from './job-log.ts'
 import type { Outcome, Plugins } from './plugin.ts'
+import type { SharedLimits } from './shared-limits.ts'
 
 export type Lifecycle = 'startup' | 'quiet' | 'shutdown' | 'exit' | 'heartbeat' | 'beat' | 'reopen'
 
@@ -75,8 +75,8 @@ export interface Engine {
   limits: { retries: number; dead: number; deadSeconds: number }
   /** Which jobs stay in the set of finished jobs; absent when none does. */
   finished?: FinishedRules | undefined
-  /** The limits of all jobs (queue undefined) and of queues; absent when the app has none. */
-  sharedLimits?: readonly (LimitRule & { queue?: string })[] | undefined
+  /** The limits of queues and of all jobs, and those that were set from outside. */
+  sharedLimits: SharedLimits
   /** Cleans the lines of a stack before it is stored with a job. */
   backtraceCleaner?: (lines: string[]) => string[]
   /** Returns whether the app has declared the error a business failure. */

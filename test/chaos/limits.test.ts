@@ -52,7 +52,7 @@ async function storm(url: string, folder: string): Promise<void> {
     }
     const done = () => new Set(runsIn(folder).flatMap(({ n, ended }) => (ended ? [n] : []))).size
     await until(() => done() === JOBS)
-    await until(async () => (await hq.limits()).length === 0)
+    await until(async () => (await hq.limits.list()).length === 0)
     await crew.stop()
     expect([...crew.complaints, ...exceeded(folder)], `seed ${seed}`).toEqual([])
   } finally {
@@ -106,7 +106,7 @@ test('10,000 jobs of one customer do not hold up another one', async () => {
   await t.work({ concurrency: 10 })
   await until(() => heard.all.includes('small'))
   expect([...heard.all].sort()).toEqual(['large', 'large', 'small'])
-  expect((await t.hq.limits())[0]).toMatchObject({ name: 'Export', key: 'large', used: 2 })
+  expect((await t.hq.limits.list())[0]).toMatchObject({ name: 'Export', key: 'large', used: 2 })
   open()
   await heard.atLeast(20)
 }, 180_000)

@@ -12,6 +12,8 @@ const INFO = {
   window: null,
   used: 0,
   waiting: 0,
+  set: null,
+  code: null,
 }
 
 test('jobs share a named limit, and a job needs room in all of its limits', async () => {
@@ -29,11 +31,11 @@ test('jobs share a named limit, and a job needs room in all of its limits', asyn
   for (const name of ['Narrow', 'Narrow', 'Wide', 'Wide']) await t.hq.push({ class: name, args: [] })
   await t.work({ concurrency: 4 })
   await began.atLeast(2)
-  await until(async () => (await t.hq.limits()).reduce((sum, { waiting }) => sum + waiting, 0) === 2)
+  await until(async () => (await t.hq.limits.list()).reduce((sum, { waiting }) => sum + waiting, 0) === 2)
   expect(began.all).toEqual(['Narrow', 'Wide'])
-  expect(await t.hq.limits()).toEqual([
-    { ...INFO, kind: 'job', name: 'Narrow', concurrency: 1, used: 1, waiting: 1 },
-    { ...INFO, kind: 'shared', name: 'api', concurrency: 2, used: 2, waiting: 1 },
+  expect(await t.hq.limits.list()).toEqual([
+    { ...INFO, id: 'job:Narrow', kind: 'job', name: 'Narrow', concurrency: 1, used: 1, waiting: 1 },
+    { ...INFO, id: 'shared:api', kind: 'shared', name: 'api', concurrency: 2, used: 2, waiting: 1 },
   ])
   open()
   expect([...(await ended.atLeast(4))].sort()).toEqual(['Narrow', 'Narrow', 'Wide', 'Wide'])
@@ -51,10 +53,10 @@ test('a queue and all workers together have limits, also for classes that this a
   for (const queue of ['mail', 'mail', 'default', 'default', 'default'])
     await t.hq.push({ class: 'X', args: [], queue })
   await t.work({ concurrency: 5 })
-  await until(async () => (await t.hq.limits()).reduce((sum, { waiting }) => sum + waiting, 0) === 2)
+  await until(async () => (await t.hq.limits.list()).reduce((sum, { waiting }) => sum + waiting, 0) === 2)
   expect(began.all).toHaveLength(3)
   expect(began.all.filter((queue) => queue === 'mail').length).toBeLessThan(2)
-  expect((await t.hq.limits())[0]).toMatchObject({ kind: 'app', name: 'all jobs', used: 3 })
+  expect((await t.hq.limits.list())[0]).toMatchObject({ kind: 'app', name: 'all jobs', used: 3 })
   open()
   await began.atLeast(5)
 })
@@ -86,7 +88,7 @@ test('a handler runs a part of its work within a limit; without room its job wai
   await until(() => heard.all.includes('2 got 4 at attempt 1'))
   await until(async () => (await t.hq.store.metrics.totals()).processed === 3)
   expect(await t.hq.store.metrics.totals()).toMatchObject({ failed: 0, retries: 0, dead: 0 })
-  expect(await t.hq.limits()).toEqual([])
+  expect(await t.hq.limits.list()).toEqual([])
 })
 
 test('a handler waits for room as long as it says, and several parts at once each need a slot', async () => {
@@ -107,7 +109,7 @@ test('a handler waits for room as long as it says, and several parts at once eac
   await t.work()
   await heard.atLeast(4)
   expect(most).toBe(2)
-  await until(async () => (await t.hq.limits()).length === 0)
+  await until(async () => (await t.hq.limits.list()).length === 0)
 })
 
 test('a handler may define a limit: the same definition again is the same limit', async () => {
@@ -166,7 +168,7 @@ test('limits of a job, of hq.limit and of a queue with the same name do not know
   await t.work({ queues: ['Same'] })
   await began.atLeast(2)
   expect(
-    (await t.hq.limits()).map((one) => [one.kind, one.name, one.position, one.key, one.used, one.concurrency]),
+    (await t.hq.limits.list()).map((one) => [one.kind, one.name, one.position, one.key, one.used, one.concurrency]),
   ).toEqual([
     ['job', 'Same', 1, null, 1, 1],
     ['job', 'Same', 2, null, 1, 4],
@@ -193,5 +195,5 @@ test('a job that uses a limit which it has already fails with what to do, and do
   expect((await deaths.atLeast(1))[0]).toMatch('limit own: the job Own has this limit already, by its option limit')
   await t.hq.push({ class: 'Nested', args: [] })
   expect((await deaths.atLeast(2))[1]).toMatch('limit one: this job has all of its slots (1) already')
-  await until(async () => (await t.hq.limits()).length === 0)
+  await until(async () => (await t.hq.limits.list()).length === 0)
 })

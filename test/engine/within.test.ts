@@ -33,7 +33,7 @@ test('a call of within that gets its room only after its job has ended throws, r
   expect((await thrown.atLeast(1))[0]).toBe(
     'limit api: the job Leaver ended while a call of within waited for room, so its work did not run; await each call of within in the handler',
   )
-  await until(async () => (await t.hq.limits()).length === 0)
+  await until(async () => (await t.hq.limits.list()).length === 0)
   expect(ran.all).toEqual([])
 })
 
@@ -58,5 +58,5 @@ test('a call of within whose slot arrives after its job has ended frees the slot
   await until(async () => (await t.hq.stats()).processed === 1)
   open()
   expect((await thrown.atLeast(1))[0]).toMatch('limit api: the job Leaver ended while a call of within waited for room')
-  expect(await t.hq.limits()).toEqual([])
+  expect(await t.hq.limits.list()).toEqual([])
 })

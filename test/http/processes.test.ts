@@ -197,7 +197,7 @@ test('limits in use are listed with their slots and waiting jobs', async () => {
   expect((await t.call('GET', '/api/v1/limits')).body).toEqual({ items: [], next: null })
   for (let n = 0; n < 2; n++) await t.hq.push({ class: 'Limited', args: [] })
   await t.work()
-  await until(async () => (await t.hq.limits())[0]?.waiting === 1)
+  await until(async () => (await t.hq.limits.list())[0]?.waiting === 1)
   expect((await t.call('GET', '/api/v1/limits')).body.items).toMatchObject([
     { name: 'Limited', concurrency: 1, rate: null, per: null, used: 1, waiting: 1 },
   ])

@@ -29,6 +29,6 @@ export function register(program: Command): void {
     .description('limits in use, with their slots and the number of jobs that wait for them')
     .addHelpText('after', '\nExamples:\n  highkiq limits\n  highkiq limits --json\n')
     .action((options: ShowOptions) =>
-      show(options, { get: (hq) => hq.limits(), text: (limits) => table(COLUMNS, limits, 'no limits in use') }),
+      show(options, { get: (hq) => hq.limits.list(), text: (limits) => table(COLUMNS, limits, 'no limits in use') }),
     )
 }

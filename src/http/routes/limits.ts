@@ -9,7 +9,7 @@ export const LIMITS_ROUTE: Route = get('/api/v1/limits', {
   answers: ok('LimitList', 'All of them, by name'),
   async run({ hq, server: { redaction } }) {
     // A key comes from arguments.
-    const items = (await hq.limits()).map((limit) => ({ ...limit, ...redaction.value({ key: limit.key }) }))
+    const items = (await hq.limits.list()).map((limit) => ({ ...limit, ...redaction.value({ key: limit.key }) }))
     return json({ items, next: null })
   },
 })

@@ -20,8 +20,21 @@ export interface Limit {
   window: 'smooth' | 'fixed' | 'sliding'
 }
 
-/** A limit that has used slots or waiting jobs. */
+/** Numbers of a limit that were set from outside. An absent one is that of the code. */
+export type LimitNumbers = Partial<Pick<Limit, 'max' | 'count' | 'per' | 'burst'>>
+
+/** A limit whose numbers were set. The name has no key: the numbers hold for each key. */
+export interface SetLimit {
+  name: string
+  numbers: LimitNumbers
+}
+
+/** A limit that has used slots or waiting jobs, or whose numbers were set, with the numbers that hold. */
 export interface LimitState extends Limit {
+  /** The numbers that were set; absent without any. */
+  set?: LimitNumbers
+  /** The limit as the code defines it; absent unless numbers were set, and while the limit is not in use. */
+  code?: Limit
   used: number
   waiting: number
   /** The time until the rate has room; null without a rate. */
@@ -42,6 +55,8 @@ export interface LimitRequest {
 export interface LimitAnswer {
   over: number | null
   ms: number
+  /** The slots of each limit of the attempt (0: any number); absent when they are those of the request. */
+  slots?: readonly number[]
 }
 
 /** Limits whose waiting jobs have room. */
@@ -66,7 +81,36 @@ export const SHORTEST_CHECK_MS = 10
 /** Returns the number of buckets of a sliding window, and so how exact it is: at most `count` in `per`, and in 1/100 more. */
 export const SLIDING_BUCKETS = 100
 
+/** Returns a limit with the numbers that hold: those that were set, and else its own. */
+export function withNumbers(limit: Limit, numbers: LimitNumbers | undefined): Limit {
+  return { ...limit, ...numbers }
+}
+
+/** Adds to the limits in use those whose numbers were set and that are not, and sorts all by name. */
+export function withUnused(inUse: readonly LimitState[], allSet: readonly SetLimit[]): LimitState[] {
+  const names = new Set(inUse.map(({ name }) => withoutKey(name)))
+  const unused = allSet.flatMap(({ name, numbers }): LimitState[] => {
+    if (names.has(name)) return []
+    const limit = withNumbers({ name, max: 0, count: 0, per: 0, burst: 1, window: 'smooth' }, numbers)
+    return [{ ...limit, set: numbers, used: 0, waiting: 0, roomMs: limit.count > 0 ? 0 : null }]
+  })
+  return [...inUse, ...unused].sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** Returns the name of a limit without its key. */
+export function withoutKey(name: string): string {
+  return /^[a-z]+:[^:]*/.exec(name)?.[0] ?? name
+}
+
 export interface LimitStore {
+  /**
+   * Sets numbers of a limit, in place of all that were set before; none: those of the code hold again. `acquire`, `due` and
+   * `list` use them at once. The version of the cancellations changes, so that workers learn of it before they start jobs
+   * that they fetch from then on: a limit may hold that the code does not have.
+   */
+  set(limit: SetLimit): Promise<void>
+  /** Returns the limits whose numbers were set, by name. */
+  allSet(): Promise<SetLimit[]>
   /**
    * Takes for each attempt of an owner a slot and a start of all its limits, or nothing. An attempt that has a slot since an
    * earlier call keeps it. The effect `release-slot` releases it. Without a lease the owner gets nothing. A call that fails
@@ -85,6 +129,9 @@ export interface LimitStore {
   postpone(names: readonly string[], ms: number): Promise<void>
   /** Releases the slots of owners without a lease. */
   releaseOrphanedSlots(): Promise<void>
-  /** Returns the limits with used slots or waiting jobs, by name. Slots of owners without a lease do not count. */
+  /**
+   * Returns the limits with used slots or waiting jobs, and those whose numbers were set, by name. Slots of owners without a
+   * lease do not count.
+   */
   list(): Promise<LimitState[]>
 }

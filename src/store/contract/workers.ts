@@ -63,8 +63,8 @@ export interface SettleAndFetchAnswer {
   settled: SettleAnswer[]
   fetched: FetchedJob[]
   /**
-   * The version of the cancellations when the jobs were fetched; 0: there never was one. If it has changed since the last
-   * call, the worker reads the cancellations before it begins a job.
+   * The version of the cancellations, and of the limits that were set, when the jobs were fetched; 0: there never was one. If
+   * it has changed since the last call, the worker reads both before it begins a job.
    */
   cancellations: number
   /** Why a part of the call was not done, as text for display. */

@@ -77,7 +77,7 @@ export class LimitChecks {
 
   #plan(attempt: Attempt, limits: readonly Limit[], hasSlots = false): void {
     const withSlots = limits.filter(({ max }) => max > 0)
-    attempt.slotReleases = this.#releasesOf(attempt, withSlots)
+    if (!hasSlots) attempt.slotReleases = this.#releasesOf(attempt, withSlots)
     attempt.limitNames = limits.map(({ name }) => name)
     // The jobs of one answer are added in one turn of the event loop.
     if (this.#checks.push({ attempt, limits, hasSlots }) === 1) setImmediate(() => void this.#ask())
@@ -148,9 +148,10 @@ export class LimitChecks {
     return limits
   }
 
-  #apply(check: Check, { over, ms }: LimitAnswer, asked: number): void {
+  #apply(check: Check, { over, ms, slots }: LimitAnswer, asked: number): void {
     const { attempt, limits, hasSlots } = check
     const { isCurrent, onOver } = this.#options
+    if (over === null && slots) this.#noteSlots(check, slots)
     if (!isCurrent(attempt)) return
     if (over !== null) {
       if (!hasSlots) delete attempt.slotReleases
@@ -160,6 +161,16 @@ export class LimitChecks {
     } else {
       setTimeout(() => this.#attempt(attempt, () => this.#start(check, asked + ms)), Math.ceil(ms))
     }
+  }
+
+  /** Releases at its end also the slots of limits that have some only because they were set: the attempt has them now. */
+  #noteSlots({ attempt, limits }: Check, slots: readonly number[]): void {
+    const { isCurrent } = this.#options
+    const isKnown = (name: string) => attempt.slotReleases?.some(({ limit }) => limit === name)
+    const added = limits.filter(({ name }, i) => (slots[i] as number) > 0 && !isKnown(name))
+    const releases = this.#releasesOf(attempt, added)
+    if (isCurrent(attempt)) attempt.slotReleases = [...(attempt.slotReleases ?? []), ...releases]
+    else for (const release of releases) void this.#engine.store.limits.release(release).catch(() => {})
   }
 
   /** Starts an attempt, unless the process was stopped meanwhile: many late starts could exceed a rate. */

@@ -52,7 +52,7 @@ export function openAttempt(engine: Engine, fetched: FetchedJob, slot = 0): Atte
     payload,
     ctx: new JobContext(payload, fetched.queue, engine, task),
     definition,
-    mayBeLimited: engine.sharedLimits !== undefined || definition?.options.limit !== undefined,
+    mayBeLimited: engine.sharedLimits.areInUse || definition?.options.limit !== undefined,
     startedAt: engine.now(),
     began: 0,
     slot,

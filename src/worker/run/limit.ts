@@ -8,12 +8,12 @@ import type { Attempt } from './attempt.ts'
 
 /** Returns the limits of a job. @throws INVALID_OPTION when `by` returns no key; what `by` throws */
 export function limitsOf(
-  { sharedLimits = [] }: Pick<Engine, 'sharedLimits'>,
+  { sharedLimits }: Pick<Engine, 'sharedLimits'>,
   { definition, payload, ctx }: Pick<Attempt, 'definition' | 'payload' | 'ctx'>,
 ): Limit[] {
   const own = definition?.options.limit
-  const shared = sharedLimits.filter(({ queue = ctx.queue }) => queue === ctx.queue)
-  const rules = [...(own ? limitRules(definition.name, own) : []), ...shared]
+  const name = definition?.name ?? payload.class
+  const rules = sharedLimits.of(name, ctx.queue, own ? limitRules(name, own) : [])
   return rules.map((rule) => limitFor(rule, () => rule.options.by?.(...payload.args)))
 }
 

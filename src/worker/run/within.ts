@@ -28,21 +28,29 @@ export async function runWithin<Result>(
   const limit = limitWithin(ctx, attempt.limitNames, named, key)
   // The handler may use the limit several times at once, and the job may have a slot of it besides.
   const ticket = `${fetched.ticket}+${++uses}`
+  /** The number of slots that the limit has now. */
+  let { max } = limit
   const release: ReleaseSlotEffect = { kind: 'release-slot', limit: limit.name, owner, ticket }
   const until = performance.now() + wait * 1000
   // Whatever happens, the step that settles the attempt releases the slot.
   if (limit.max > 0) attempt.slotReleases = [...(attempt.slotReleases ?? []), release]
   try {
     for (;;) {
-      const [{ over, ms }] = (await store.limits.acquire(owner, [{ ticket, limits: [limit] }])) as [LimitAnswer]
+      const [answer] = (await store.limits.acquire(owner, [{ ticket, limits: [limit] }])) as [LimitAnswer]
+      const { over, ms, slots = [limit.max] } = answer
+      max = slots[0] as number
+      // The limit may have slots only because they were set.
+      if (max > 0 && !attempt.slotReleases?.includes(release)) {
+        attempt.slotReleases = [...(attempt.slotReleases ?? []), release]
+      }
       if (over === null) held.add(release)
       checkRuns(attempt, named)
-      const pause = over !== null && limit.max > 0 ? Math.min(ms, SLOT_ASK_MS) : ms
+      const pause = over !== null && max > 0 ? Math.min(ms, SLOT_ASK_MS) : ms
       if (over !== null && performance.now() + pause > until) {
         const own = attempt.slotReleases?.filter((one) => one.limit === limit.name && held.has(one)) ?? []
-        if (limit.max === 0 || own.length < limit.max) throw new OverLimit(limit)
+        if (max === 0 || own.length < max) throw new OverLimit(limit)
         throw invalidOption(
-          `limit ${named.name}: this job has all of its slots (${limit.max}) already, in other calls of within that have not ended; end them first, or give this call a longer wait`,
+          `limit ${named.name}: this job has all of its slots (${max}) already, in other calls of within that have not ended; end them first, or give this call a longer wait`,
         )
       }
       if (pause > 0) {
@@ -53,7 +61,7 @@ export async function runWithin<Result>(
     }
     return await work()
   } finally {
-    if (limit.max > 0 && held.has(release) && (await isReleased(store, release))) {
+    if (max > 0 && held.has(release) && (await isReleased(store, release))) {
       attempt.slotReleases = attempt.slotReleases?.filter((one) => one !== release) ?? []
     }
   }

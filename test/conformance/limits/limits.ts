@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Destination, Effect, Limit, LimitAnswer, Settlement } from '#dist/store/contract.js'
+import type { Destination, DueLimits, Effect, Limit, LimitAnswer, Settlement } from '#dist/store/contract.js'
 import { type Bench, type Case, NOW } from '../bench.ts'
 
 const HOST = 'machine\n1\n1'
@@ -24,6 +24,80 @@ export const limits: Case[] = [
       await settle(t, 'o', ticket, null, [release('o', '1'), release('o', '2')])
       expect(await t.store.limits.list()).toEqual([])
       expect(await acquire(t, 'o', '3', slots)).toEqual([ok])
+    },
+  },
+  {
+    name: 'numbers that were set hold at once, for all keys, until they are reset, and the limit is listed with them and its own',
+    async run(t) {
+      await join(t, 'o')
+      const [a, b] = [1, 2].map((key) => ({ ...slots, name: `job:Export:${key}` })) as [Limit, Limit]
+      expect(await t.store.limits.allSet()).toEqual([])
+      await t.store.limits.set({ name: 'job:Export', numbers: { max: 1 } })
+      expect(await t.store.limits.allSet()).toEqual([{ name: 'job:Export', numbers: { max: 1 } }])
+      const unused = { ...base, name: 'job:Export', max: 1, set: { max: 1 }, used: 0, waiting: 0, roomMs: null }
+      expect(await t.store.limits.list()).toEqual([unused])
+      expect(granted(await acquire(t, 'o', '12', a))).toBe('+-')
+      expect(await acquire(t, 'o', '3', b)).toEqual([{ ...ok, slots: [1] }])
+      const used = { ...a, max: 1, set: { max: 1 }, code: a, used: 1, waiting: 0, roomMs: null }
+      expect(await t.store.limits.list()).toEqual([used, { ...used, name: b.name, code: b }])
+      expect(granted(await acquire(t, 'o', '12', { ...slots, name: 'job:Exports' }))).toBe('++')
+      await t.store.limits.set({ name: 'job:Export', numbers: {} })
+      expect(granted(await acquire(t, 'o', '24', a))).toBe('+-')
+      expect(await t.store.limits.allSet()).toEqual([])
+      expect((await t.store.limits.list())[0]).toEqual({ ...a, used: 2, waiting: 0, roomMs: null })
+    },
+  },
+  {
+    name: 'a rate that was set takes the place of that of the code, and jobs that wait for room are checked at once',
+    async run(t) {
+      await join(t, 'o')
+      const name = 'queue:mail'
+      const code = rate(1, { name })
+      expect(granted(await acquire(t, 'o', '12', code))).toBe('+-')
+      await wait(t, 'o', code, 1, 1)
+      expect((await t.store.limits.due(9)).limits).toEqual([])
+      await t.store.limits.set({ name, numbers: { count: 1000, per: 100 } })
+      let due: DueLimits
+      // The first start may be one interval of the new rate away.
+      do due = await t.store.limits.due(9)
+      while (due.limits.length === 0 && (due.nextMs as number) < 1000)
+      expect(due.limits).toEqual([{ name, room: 1 }])
+      expect((await t.store.limits.list())[0]).toMatchObject({ count: 1000, per: 100, burst: 1, code })
+      await t.store.limits.set({ name, numbers: {} })
+      expect((await t.store.limits.due(9)).limits).toEqual([])
+    },
+  },
+  {
+    name: 'a limit that only was set has its numbers in the store alone, and without them lets every job start',
+    async run(t) {
+      await join(t, 'o')
+      const code = { ...base, name: 'app:all%20jobs' }
+      await t.store.limits.set({ name: code.name, numbers: { max: 1, burst: 3 } })
+      const requests = ['1', '2'].map((ticket) => ({ ticket, limits: [slots, code] }))
+      expect(await t.store.limits.acquire('o', requests)).toMatchObject([
+        { over: null, slots: [2, 1] },
+        { over: 1, slots: [2, 1] },
+      ])
+      await wait(t, 'o', code, 1, 1)
+      expect((await t.store.limits.due(9)).limits).toEqual([])
+      await t.store.limits.set({ name: code.name, numbers: {} })
+      expect((await t.store.limits.due(9)).limits).toEqual([{ name: code.name, room: 1 }])
+      expect(granted(await acquire(t, 'o', '3456', code))).toBe('++++')
+    },
+  },
+  {
+    name: 'a step of a worker reports that a limit was set, and so does the list of cancellations',
+    async run(t) {
+      await join(t, 'o')
+      const step = () => t.store.workers.settleAndFetch('o', { now: NOW, started: [], settlements: [], fetch: { queues: ['q'], n: 1 } })
+      let { cancellations } = await step()
+      for (const numbers of [{ max: 1 }, {}]) {
+        const before = cancellations
+        await t.store.limits.set({ name: 'queue:q', numbers })
+        cancellations = (await step()).cancellations
+        expect(cancellations).toBeGreaterThan(before)
+        expect(await t.store.cancellations.since(before)).toEqual({ version: cancellations, jids: [] })
+      }
     },
   },
   {

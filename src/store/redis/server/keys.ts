@@ -27,6 +27,8 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     finished: [`${prefix}hk:finished`, `${prefix}hk:finished:packs`, `${prefix}hk:finished:newest`],
     /** Hash: each limit with used slots or waiting jobs → its numbers; see rates.lua. */
     limits: `${prefix}hk:limits`,
+    /** Hash: each limit, without its key, whose numbers were set → these numbers; see rates.lua. */
+    setLimits: `${prefix}hk:set-limits`,
     /** Sorted set: each limit with waiting jobs → when they may have room (microseconds by the server). */
     limitChecks: `${prefix}hk:limit-checks`,
     /** Hash: each queue → the number of its jobs that wait for room in their limits. */

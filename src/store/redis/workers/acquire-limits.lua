@@ -1,21 +1,22 @@
 -- Takes for each attempt a slot and a start of all its limits, or nothing.
 --
--- KEYS  1 is leases, 2 is the owner, 3 is limits, 4 is limit-checks; then of each limit its slots and its rate.
+-- KEYS  1 is leases, 2 is the owner, 3 is limits, 4 is limit-checks, 5 is set-limits; then of each limit its slots and its rate.
 -- ARGV  are the channel for due jobs, the owner, the number of this call, the number of limits, and of each its name and its
 --       numbers (rates.lua); the number of attempts, and of each its ticket, the number of its limits, and their positions.
 -- Returns of each attempt the position of the limit that has no room, or 0, and the microseconds until its start, or until there
--- is room. A call that was voided, or whose owner has no lease, takes nothing.
+-- is room; then of each limit its slots (0: any number). A call that was voided, or whose owner has no lease, takes nothing.
 -- include: arguments slots rates
 
 local channel, owner, call = text(), text(), number()
-expect('zset', 'hash', 'hash', 'zset')
+expect('zset', 'hash', 'hash', 'zset', 'hash')
 local limits, answers, called = {}, {}, false
 for i = 1, number() do
   local limit = parseLimit(text(), text())
-  limit.slots, limit.rate = KEYS[2 * i + 3], KEYS[2 * i + 4]
+  limit.slots, limit.rate = KEYS[2 * i + 4], KEYS[2 * i + 5]
   refuse(wrong(limit.slots, 'zset') or wrong(limit.rate, 'string'))
   limits[i] = limit
 end
+applySet(limits, KEYS[5])
 
 local stamp = tonumber(redis.call('ZSCORE', KEYS[1], owner) or nil)
 local isValid = stamp and stamp >= 0 and call > tonumber(redis.call('HGET', KEYS[2], 'voided') or 0)
@@ -69,6 +70,9 @@ for i = 1, number() do
   answers[2 * i - 1], answers[2 * i] = over, math.ceil(time)
 end
 
-for _, limit in ipairs(limits) do saveRate(limit) end
+for _, limit in ipairs(limits) do
+  saveRate(limit)
+  answers[#answers + 1] = limit.max
+end
 if called then redis.pcall('PUBLISH', channel, '') end
 return answers

@@ -1,12 +1,13 @@
 -- Returns the limits whose waiting jobs have room, and plans when to check them again.
 --
--- KEYS  1 is leases, 2 is limits, 3 is limit-checks, 4 is limited-queues.
+-- KEYS  1 is leases, 2 is limits, 3 is limit-checks, 4 is limited-queues, 5 is set-limits.
 -- ARGV  are the most limits, and the beginnings of the keys of slots, of rates and of waiting jobs.
 -- Returns the microseconds until the next check, or "" when no job waits; then of each limit its name and its room.
 -- include: arguments slots rates
 
 local most, slotsOf, rateOf, waitingOf = number(), text(), text(), text()
 expect('zset', 'hash', 'zset')
+refuse(wrong(KEYS[5], 'hash'))
 if redis.call('EXISTS', KEYS[3], KEYS[4]) == 0 then return { '' } end
 if redis.call('EXISTS', KEYS[3]) == 0 then
   -- No job waits, so what another program has left in the counts is wrong.
@@ -31,8 +32,12 @@ local function check(limit, waiting)
   return n, math.min(at, micros + LONGEST_CHECK)
 end
 
-for _, name in ipairs(names) do
-  local limit = parseLimit(name, redis.call('HGET', KEYS[2], name) or '')
+local limits = {}
+for i, name in ipairs(names) do limits[i] = parseLimit(name, redis.call('HGET', KEYS[2], name) or '') end
+applySet(limits, KEYS[5])
+
+for _, limit in ipairs(limits) do
+  local name = limit.name
   limit.slots, limit.rate = slotsOf .. name, rateOf .. name
   local waiting = waitingOf .. name
   local isSound = not (wrong(limit.slots, 'zset') or wrong(limit.rate, 'string') or wrong(waiting, 'zset'))

@@ -1,7 +1,19 @@
 /** Limits: their slots, their rates, and when the jobs that wait for them may have room. */
 
 import { HighkiqError } from '../../../job/errors.ts'
-import type { DueLimits, Limit, LimitAnswer, LimitRequest, LimitState, LimitStore } from '../../contract.ts'
+import {
+  type DueLimits,
+  type Limit,
+  type LimitAnswer,
+  type LimitNumbers,
+  type LimitRequest,
+  type LimitState,
+  type LimitStore,
+  type SetLimit,
+  withNumbers,
+  withoutKey,
+  withUnused,
+} from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { specOf } from '../server/call.ts'
 import { StorePart } from '../server/server.ts'
@@ -12,16 +24,37 @@ const VOID_AGAIN_MS = 1000
 const PAGE = 500
 
 /** A limit as `list-limits.lua` returns it. */
-type Row = [name: string, spec: string, used: number, waiting: number, micros: number]
+type Row = [name: string, spec: string, set: string, used: number, waiting: number, micros: number]
 
 export class Limits extends StorePart implements LimitStore {
   #calls = 0
+
+  async set({ name, numbers }: SetLimit): Promise<void> {
+    const { setLimits, cancellationVersion, limitChecks, dueChannel } = this.keys
+    await this.server.run(lua.setLimit, [setLimits, cancellationVersion], [name, setText(numbers)])
+    let cursor = '0'
+    do {
+      const [next, found] = await this.server.call((client) => client.zscan(limitChecks, cursor, 'COUNT', PAGE))
+      await this.postpone(
+        found.filter((limit, i) => i % 2 === 0 && withoutKey(limit) === name),
+        0,
+      )
+      cursor = next
+    } while (cursor !== '0')
+    await this.server.call((client) => client.publish(dueChannel, ''))
+  }
+
+  async allSet(): Promise<SetLimit[]> {
+    const all = await this.server.call((client) => client.hgetall(this.keys.setLimits))
+    const names = Object.keys(all).sort((a, b) => (a < b ? -1 : 1))
+    return names.map((name) => ({ name, numbers: readSet(all[name] as string) }))
+  }
 
   async acquire(owner: string, requests: readonly LimitRequest[]): Promise<LimitAnswer[]> {
     const call = ++this.#calls
     const limits = limitsOf(requests)
     const numbers = new Map(limits.map(({ name }, i) => [name, i + 1]))
-    const { leases, limits: used, limitChecks, dueChannel, slots, rate } = this.keys
+    const { leases, limits: used, limitChecks, setLimits, dueChannel, slots, rate } = this.keys
     const keys = limits.flatMap(({ name }) => [slots(name), rate(name)])
     const args = [dueChannel, owner, call, limits.length, ...limits.flatMap((limit) => [limit.name, specOf(limit)])]
     args.push(requests.length)
@@ -30,7 +63,7 @@ export class Limits extends StorePart implements LimitStore {
     }
     let answers: number[]
     try {
-      const all = [leases, this.keys.owner(owner), used, limitChecks, ...keys]
+      const all = [leases, this.keys.owner(owner), used, limitChecks, setLimits, ...keys]
       answers = (await this.server.run(lua.acquireLimits, all, args)) as unknown as number[]
     } catch (thrown) {
       const names = limits.map(({ name }) => name)
@@ -39,14 +72,19 @@ export class Limits extends StorePart implements LimitStore {
         void this.#void(owner, call, names, tickets)
       throw thrown
     }
-    return requests.map((_, i) => answerOf(answers[2 * i] as number, answers[2 * i + 1] as number))
+    const slotsOf = new Map(limits.map(({ name }, i) => [name, answers[2 * requests.length + i] as number]))
+    const isSet = limits.some(({ name, max }) => slotsOf.get(name) !== max)
+    return requests.map(({ limits: own }, i) => ({
+      ...answerOf(answers[2 * i] as number, answers[2 * i + 1] as number),
+      ...(isSet ? { slots: own.map(({ name }) => slotsOf.get(name) as number) } : {}),
+    }))
   }
 
   async due(n: number): Promise<DueLimits> {
-    const { leases, limits, limitChecks, limitedQueues, limitPrefixes } = this.keys
+    const { leases, limits, limitChecks, limitedQueues, setLimits, limitPrefixes } = this.keys
     const answer = await this.server.run(
       lua.dueLimits,
-      [leases, limits, limitChecks, limitedQueues],
+      [leases, limits, limitChecks, limitedQueues, setLimits],
       [n, ...limitPrefixes],
     )
     const [next, ...rows] = answer as unknown as (string | number)[]
@@ -75,18 +113,21 @@ export class Limits extends StorePart implements LimitStore {
   }
 
   async list(): Promise<LimitState[]> {
-    const { leases, limitPrefixes } = this.keys
+    const { leases, setLimits, limitPrefixes } = this.keys
     // A scan may return a limit twice.
     const states = new Map<string, LimitState>()
     for await (const fields of this.#pages()) {
       const args = [...limitPrefixes, fields.length / 2, ...fields]
-      const rows = (await this.server.run(lua.listLimits, [leases], args)) as unknown as Row[]
-      for (const [name, spec, used, waiting, micros] of rows) {
-        const limit = { name, ...readSpec(spec) }
-        states.set(name, { ...limit, used, waiting, roomMs: limit.count > 0 ? micros / 1000 : null })
+      const rows = (await this.server.run(lua.listLimits, [leases, setLimits], args)) as unknown as Row[]
+      for (const [name, spec, setText, used, waiting, micros] of rows) {
+        const code = { name, ...readSpec(spec) }
+        const set = setText === '' ? undefined : readSet(setText)
+        const limit = withNumbers(code, set)
+        const roomMs = limit.count > 0 ? micros / 1000 : null
+        states.set(name, { ...limit, ...(set ? { set, code } : {}), used, waiting, roomMs })
       }
     }
-    return [...states.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+    return withUnused([...states.values()], await this.allSet())
   }
 
   /** Returns the names and the numbers of all limits, in turn, a page at a time. */
@@ -136,4 +177,16 @@ function readSpec(spec: string): Omit<Limit, 'name'> {
   const [max = 0, count = 0, per = 0, burst = 0] = spec.split(' ', 4).map(Number)
   const window = spec.slice(spec.lastIndexOf(' ') + 1) as Limit['window']
   return { max, count, per, burst, window }
+}
+
+const NUMBERS = ['max', 'count', 'per', 'burst'] as const
+
+/** Returns the numbers that were set as the scripts read them; '' without any. */
+function setText(numbers: LimitNumbers): string {
+  return Object.keys(numbers).length === 0 ? '' : NUMBERS.map((name) => numbers[name] ?? '-').join(' ')
+}
+
+function readSet(text: string): LimitNumbers {
+  const parts = text.split(' ')
+  return Object.fromEntries(NUMBERS.flatMap((name, i) => (parts[i] === '-' ? [] : [[name, Number(parts[i])]])))
 }

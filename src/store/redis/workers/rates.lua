@@ -19,6 +19,22 @@ local function parseLimit(name, spec)
   }
 end
 
+-- Gives limits the numbers that were set, which are a text: slots, starts, period and burst, each a number or -. A limit keeps its
+-- `spec`, which is that of the code.
+local function applySet(limits, key)
+  if #limits == 0 or redis.call('EXISTS', key) == 0 then return end
+  local names = {}
+  for i, limit in ipairs(limits) do names[i] = string.match(limit.name, '^%l+:[^:]*') or limit.name end
+  for i, set in ipairs(redis.call('HMGET', key, unpack(names))) do
+    if set then
+      local limit = limits[i]
+      local max, count, per, burst = string.match(set, '^(%S+) (%S+) (%S+) (%S+)$')
+      limit.set, limit.max, limit.count = set, tonumber(max) or limit.max, tonumber(count) or limit.count
+      limit.per, limit.burst = tonumber(per) and tonumber(per) * 1000 or limit.per, tonumber(burst) or limit.burst
+    end
+  end
+end
+
 -- Releases the slots of owners without a lease if all slots are used, and returns the number of free slots.
 local function freeSlots(limit, leases)
   if limit.max == 0 then return math.huge end

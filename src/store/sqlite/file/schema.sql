@@ -96,6 +96,12 @@ CREATE TABLE hk_job_limit (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX hk_job_limit_by_check ON hk_job_limit (next_check) WHERE next_check IS NOT NULL;
 
+-- The numbers of limits that were set from outside, as JSON.
+CREATE TABLE hk_set_limit (
+  name    TEXT PRIMARY KEY,
+  numbers TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- The used slots of limits. holder: the name of the owner, a space, and the ticket of the attempt.
 CREATE TABLE hk_job_slot (
   job_limit TEXT NOT NULL,

@@ -50,6 +50,22 @@ SELECT name, spec FROM hk_job_limit WHERE next_check <= ?1 OR next_check > ?2 OR
 -- nextCheck: returns the time of the next check.
 SELECT min(next_check) AS nextCheck FROM hk_job_limit WHERE next_check IS NOT NULL;
 
+-- setNumbers: sets numbers of a limit.
+INSERT INTO hk_set_limit (name, numbers) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET numbers = excluded.numbers;
+
+-- resetNumbers: deletes the numbers of a limit that were set.
+DELETE FROM hk_set_limit WHERE name = ?;
+
+-- numbersOf: returns the numbers of a limit that were set.
+SELECT numbers FROM hk_set_limit WHERE name = ?;
+
+-- allSet: returns all limits whose numbers were set.
+SELECT name, numbers FROM hk_set_limit ORDER BY name;
+
+-- checkAllNow: checks a limit now, with all its keys.
+UPDATE hk_job_limit SET next_check = min(next_check, ?1)
+WHERE next_check IS NOT NULL AND (name = ?2 OR substr(name, 1, length(?2) + 1) = ?2 || ':') RETURNING name;
+
 -- list: returns the limits in use.
 SELECT spec, (SELECT count(*) FROM hk_job_slot AS slot JOIN hk_owner AS owner ON owner.id = slot.owner AND claimed = 0
     WHERE slot.job_limit = l.name) AS used,

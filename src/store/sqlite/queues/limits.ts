@@ -6,12 +6,17 @@ import {
   LIMIT_BATCH,
   type Limit,
   type LimitAnswer,
+  type LimitNumbers,
   type LimitState,
   type LimitStore,
   LONGEST_CHECK_MS,
   type ReleaseSlotEffect,
   SHORTEST_CHECK_MS,
+  type SetLimit,
   SLOT_CHECK_MS,
+  withNumbers,
+  withoutKey,
+  withUnused,
 } from '../../contract.ts'
 import { monotonicMicros } from '../file/clock.ts'
 import type { Database } from '../file/database.ts'
@@ -21,6 +26,16 @@ import { DUE_CHANNEL, JobSets } from './job-sets.ts'
 import { openRate, type Rate } from './rates.ts'
 
 export class SqliteLimitStore extends SqliteArea implements LimitStore {
+  readonly set: LimitStore['set'] = ({ name, numbers }) =>
+    this.file.write((db) => {
+      if (Object.keys(numbers).length > 0) db.run(sql.limit.setNumbers, name, JSON.stringify(numbers))
+      else db.run(sql.limit.resetNumbers, name)
+      db.first(sql.cancellation.next, 0)
+      if (db.all(sql.limit.checkAllNow, monotonicMicros(), name).length > 0) db.notify(DUE_CHANNEL)
+    }, ANSWER_SECONDS)
+
+  readonly allSet: LimitStore['allSet'] = () => this.file.read(allSet)
+
   readonly acquire: LimitStore['acquire'] = (name, requests) =>
     this.file.write((db) => {
       const owner = db.first<{ owner: number }>(sql.owner.current, name)?.owner
@@ -60,12 +75,21 @@ export class SqliteLimitStore extends SqliteArea implements LimitStore {
     this.file.read((db) => {
       const rows = db.all<{ spec: string; used: number; waiting: number }>(sql.limit.list)
       const call = new LimitCall(db)
-      const states = rows.map(({ spec, ...numbers }): LimitState => {
-        const limit: Limit = JSON.parse(spec)
-        return { ...limit, ...numbers, roomMs: limit.count > 0 ? call.msUntilStart(limit) : null }
+      const inUse = rows.filter(({ used, waiting }) => used + waiting > 0)
+      const states = inUse.map(({ spec, used, waiting }) => {
+        const code: Limit = JSON.parse(spec)
+        const set = call.numbersOf(code.name)
+        const limit = withNumbers(code, set)
+        const roomMs = limit.count > 0 ? call.msUntilStart(limit) : null
+        return { ...limit, ...(set ? { set, code } : {}), used, waiting, roomMs }
       })
-      return states.filter(({ used, waiting }) => used + waiting > 0)
+      return withUnused(states, allSet(db))
     })
+}
+
+function allSet(db: Database): SetLimit[] {
+  const rows = db.all<{ name: string; numbers: string }>(sql.limit.allSet)
+  return rows.map(({ name, numbers }) => ({ name, numbers: JSON.parse(numbers) }))
 }
 
 /**
@@ -111,7 +135,7 @@ function checkDue(db: Database, n: number): DueLimits {
   db.run(sql.limit.dropRates, call.now)
   const limits: DueLimits['limits'] = []
   for (const { name, spec } of dueNames(db, call.now, n)) {
-    const room = call.checkWaiting(JSON.parse(spec))
+    const room = call.checkWaiting(call.limitOf(JSON.parse(spec)))
     if (room > 0) limits.push({ name, room })
   }
   return { limits, nextMs: nextMs(db, call.now) }
@@ -124,13 +148,35 @@ class LimitCall {
   readonly #rates = new Map<string, Rate>()
   readonly #seen = new Set<string>()
   readonly #taken = new Set<string>()
+  /** By the name without a key, the numbers that were set. */
+  readonly #numbers = new Map<string, LimitNumbers | undefined>()
 
   constructor(db: Database) {
     this.#db = db
   }
 
-  acquire(owner: number, holder: string, limits: readonly Limit[]): LimitAnswer {
-    for (const limit of limits) this.#noteSpec(limit)
+  /** Returns a limit of the code with the numbers that hold. */
+  limitOf(code: Limit): Limit {
+    return withNumbers(code, this.numbersOf(code.name))
+  }
+
+  numbersOf(limit: string): LimitNumbers | undefined {
+    const name = withoutKey(limit)
+    if (!this.#numbers.has(name)) {
+      const row = this.#db.first<{ numbers: string }>(sql.limit.numbersOf, name)
+      this.#numbers.set(name, row && JSON.parse(row.numbers))
+    }
+    return this.#numbers.get(name)
+  }
+
+  acquire(owner: number, holder: string, codes: readonly Limit[]): LimitAnswer {
+    for (const code of codes) this.#noteSpec(code)
+    const limits = codes.map((code) => this.limitOf(code))
+    const isSet = limits.some(({ max }, i) => max !== codes[i]?.max)
+    return { ...this.#acquire(owner, holder, codes, limits), ...(isSet ? { slots: limits.map(({ max }) => max) } : {}) }
+  }
+
+  #acquire(owner: number, holder: string, codes: readonly Limit[], limits: readonly Limit[]): LimitAnswer {
     for (const [over, limit] of limits.entries()) {
       const ms = this.#msUntilRoom(limit, holder)
       if (ms === 0) continue
@@ -138,7 +184,7 @@ class LimitCall {
       for (const other of limits) if (other !== limit) checkNow(this.#db, other.name)
       return { over, ms }
     }
-    for (const limit of limits) if (limit.max > 0) this.#acquireSlot(limit, owner, holder)
+    for (const [i, { max }] of limits.entries()) if (max > 0) this.#acquireSlot(codes[i] as Limit, owner, holder)
     const rated = limits.filter(({ count }) => count > 0)
     const start = Math.max(this.now, ...rated.map((limit) => this.#rateOf(limit).start))
     for (const limit of rated) {
