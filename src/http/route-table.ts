@@ -12,7 +12,7 @@ import { EVENTS_ROUTE } from './routes/events.ts'
 import { JOB_EDIT_ROUTES } from './routes/job-edits.ts'
 import { JOB_SET_ROUTES } from './routes/job-sets.ts'
 import { JOB_ROUTES } from './routes/jobs.ts'
-import { LIMITS_ROUTE } from './routes/limits.ts'
+import { LIMIT_ROUTES } from './routes/limits.ts'
 import { LOGIN_ROUTES } from './routes/login.ts'
 import { METRICS_ROUTES } from './routes/metrics.ts'
 import { ORDERED_ROUTES } from './routes/ordered.ts'
@@ -63,7 +63,7 @@ export const ROUTES: readonly Route[] = [
   ...ORDERED_ROUTES,
   ...JOB_SET_ROUTES,
   ...QUEUE_ROUTES,
-  LIMITS_ROUTE,
+  ...LIMIT_ROUTES,
   ...JOB_EDIT_ROUTES,
   CLASS_ROUTE,
   ...PROCESS_ROUTES,

@@ -214,7 +214,10 @@ export type LimitSettings = { [Name in 'concurrency' | 'rate' | 'burst']?: numbe
 
 /** Checks numbers that are to be set. @throws INVALID_OPTION */
 export function checkLimitNumbers(where: string, settings: LimitSettings): void {
-  const count = [(value: unknown) => value === null || (Number.isSafeInteger(value) && (value as number) > 0), 'a whole number above 0, or null'] as OptionKind
+  const count = [
+    (value: unknown) => value === null || (Number.isSafeInteger(value) && (value as number) > 0),
+    'a whole number above 0, or null',
+  ] as OptionKind
   checkOptions(where, settings, { concurrency: count, rate: count, per: OPTIONS.per, burst: count }, OTHER_LIMIT_NAMES)
   const { concurrency, rate, per, burst } = settings
   if ([concurrency, rate, per, burst].every((value) => value === undefined)) {

@@ -1,6 +1,7 @@
 import { Highkiq } from 'highkiq'
 import { describe, expect } from 'vitest'
 import { type Folder, test } from './command.ts'
+import { runHere } from './in-process.ts'
 
 const JOBS = "import { Highkiq } from 'highkiq'\nexport const hq = new Highkiq()\nhq.job('Import', async () => {})\n"
 const timeout = 60_000
@@ -125,6 +126,33 @@ test('a worker is quieted and stopped by its identity; an unknown identity lists
   expect(await folder.run(['stop', identity])).toMatchObject({ code: 0 })
   // It hears of each with a beat of its own, ten seconds apart.
   expect(await worker.ended).toMatchObject({ code: 0 })
+})
+
+test('the numbers of a limit are set and reset, also of a queue without a limit', { timeout }, async ({ folder }) => {
+  await folder.run(['enqueue', 'J'])
+  const run = (...args: string[]) => runHere([...args, '--url', `sqlite:${folder.at('highkiq.db')}`])
+  const rate = ['--concurrency', '5', '--rate', '100', '--per', '1m']
+  expect(await run('limits', 'set', 'queue:mail', ...rate)).toMatchObject({
+    code: 0,
+    stdout: 'queue:mail is set; to reset: highkiq limits reset queue:mail\n',
+  })
+  expect((await run('limits')).stdout).toMatch(/^queue mail +0 +5 +100 in 1 min +0 +now +set$/m)
+  const more = await run('limits', 'set', 'queue:mail', '--burst', '10', '--json')
+  expect(JSON.parse(more.stdout)).toEqual({
+    limit: 'queue:mail',
+    set: { concurrency: 5, rate: 100, per: 60, burst: 10 },
+  })
+  expect(await run('limits', 'set', 'mail', '--burst', '10')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('queue:NAME'),
+  })
+  expect(await run('limits', 'set', 'app')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('needs a number'),
+  })
+  expect((await run('limits', 'reset', 'queue:mail')).stdout).toBe('queue:mail has the numbers of the code again\n')
+  expect((await run('limits', 'reset', 'queue:mail')).stdout).toBe('queue:mail was not set\n')
+  expect((await run('limits')).stdout).toBe('no limits in use\n')
 })
 
 test('limits lists the limits in use', { timeout }, async ({ folder }) => {

@@ -27,4 +27,38 @@ inBrowser('limits', (open) => {
     await until(async () => (await hq.stats()).busy === 0)
     await expect.poll(() => rows.count()).toBe(1)
   })
+
+  test('a limit of a queue is set on its page, and changed and reset on that of limits', async () => {
+    const { page, hq } = await open('/queues/mail', {
+      before: async ({ hq }) => {
+        await hq.push({ class: 'Mail', args: [], queue: 'mail' })
+      },
+    })
+    await page.getByText('All slots of its workers may run jobs of this queue').waitFor()
+    await page.getByRole('button', { name: 'Set a limit…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Limit of queue mail' })
+    await dialog.getByLabel('Jobs at the same time').fill('5')
+    await dialog.getByRole('button', { name: 'Change' }).click()
+    await page.getByText('0 of 5 · set here').waitFor()
+    expect((await hq.limits.list())[0]?.set).toEqual({ concurrency: 5, rate: null, per: null, burst: null })
+
+    await page.getByRole('link', { name: 'queue mail' }).click()
+    const row = page.getByRole('table', { name: 'Limits' }).getByRole('row', { name: /queue mail/ })
+    await row.getByRole('button', { name: 'Change…' }).click()
+    expect(await dialog.getByLabel('Jobs at the same time').inputValue()).toBe('5')
+    await dialog.getByLabel('Jobs at the same time').fill('')
+    await dialog.getByLabel('Starts', { exact: true }).fill('100')
+    await dialog.getByRole('button', { name: 'Change' }).click()
+    await row.getByText('100 in 1 min').waitFor()
+    expect((await hq.limits.list())[0]?.set).toEqual({ concurrency: null, rate: 100, per: 60, burst: null })
+    await row.getByRole('button', { name: 'Reset' }).click()
+    await page.getByText('No limit in use').waitFor()
+
+    await page.getByRole('button', { name: 'Set a limit…' }).click()
+    const app = page.getByRole('dialog', { name: 'Limit of all jobs' })
+    await app.getByLabel('Jobs at the same time').fill('200')
+    await app.getByRole('button', { name: 'Change' }).click()
+    await page.getByRole('row', { name: /all jobs.*200/ }).waitFor()
+    expect((await hq.limits.list()).map(({ id }) => id)).toEqual(['app'])
+  })
 })

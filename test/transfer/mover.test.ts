@@ -28,6 +28,7 @@ async function fill(store: Store): Promise<string[]> {
   await store.jobs.saveIteration('aa', { executions: 2, runtime: 1.5, cursor: '"c"' }, NOW)
   await store.cancellations.request('aa', NOW)
   await store.jobs.pauseQueue('paused', true)
+  await store.limits.set({ name: 'queue:q', numbers: { max: 7 } })
   return [...queued, UNIQUE, ...inSets.map(({ text }) => text)].toSorted()
 }
 
@@ -86,6 +87,7 @@ function suite(from: StoreFactory, to: StoreFactory) {
     expect(await target.cancellations.among(['aa'])).toEqual(['aa'])
     expect(await source.cancellations.among(['aa'])).toEqual([])
     expect(await target.jobs.pausedQueues()).toEqual(['paused'])
+    expect(await target.limits.allSet()).toEqual([{ name: 'queue:q', numbers: { max: 7 } }])
   })
 
   test('a mover that is killed at any step, or loses any answer, neither loses nor doubles a job', {

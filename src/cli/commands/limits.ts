@@ -1,10 +1,13 @@
-/** `highkiq limits` shows the limits that are in use. */
+/** `highkiq limits` shows the limits that are in use; `set` and `reset` change their numbers without a deploy. */
 
 import type { Command } from 'commander'
-import type { LimitInfo } from '../../index.ts'
+import type { Highkiq, LimitInfo, LimitSettings } from '../../index.ts'
+import { given } from '../../job/options.ts'
 import { limitName } from '../limit-name.ts'
-import { type Column, count, duration, table } from '../output.ts'
+import { withExistingStore } from '../open-app.ts'
+import { type Column, count, duration, printResult, table } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
+import { wholeNumber } from '../usage.ts'
 
 const COLUMNS: Column<LimitInfo>[] = [
   { title: 'LIMIT', of: limitName },
@@ -18,17 +21,68 @@ const COLUMNS: Column<LimitInfo>[] = [
   },
   { title: 'WAITING', of: ({ waiting }) => count(waiting), right: true },
   { title: 'NEXT START', of: ({ nextStart }) => (nextStart === null ? '' : startsIn(nextStart)), right: true },
+  { title: '', of: ({ set }) => (set ? 'set' : '') },
 ]
 
 function startsIn(seconds: number): string {
   return seconds === 0 ? 'now' : `in ${duration(seconds)}`
 }
 
+const ID = 'app (all jobs), queue:NAME, job:NAME, job:NAME#2 (its second limit) or shared:NAME (of hq.limit)'
+
+const SET_EXAMPLES = `
+Workers use the numbers within seconds, and also after a restart or a deploy. A number that you leave out stays as it is. A queue,
+a job and app need no limit in the code. A limit with keys has these numbers for each key.
+
+Examples:
+  highkiq limits set queue:mail --concurrency 5
+  highkiq limits set shared:stripe --rate 100 --per 1m --burst 10
+  highkiq limits set app --concurrency 200
+  highkiq limits reset queue:mail
+`
+
 export function register(program: Command): void {
-  withShowOptions(program.command('limits'))
+  const command = withShowOptions(program.command('limits'))
     .description('limits in use, with their slots and the number of jobs that wait for them')
-    .addHelpText('after', '\nExamples:\n  highkiq limits\n  highkiq limits --json\n')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  highkiq limits\n  highkiq limits --json\n  highkiq limits set queue:mail --concurrency 5\n',
+    )
     .action((options: ShowOptions) =>
       show(options, { get: (hq) => hq.limits.list(), text: (limits) => table(COLUMNS, limits, 'no limits in use') }),
     )
+  command
+    .command('set')
+    .description('change numbers of a limit on all workers, without a deploy')
+    .argument('<limit>', ID)
+    .option('--concurrency <n>', 'jobs that run at the same time', wholeNumber)
+    .option('--rate <n>', 'jobs that start within --per', wholeNumber)
+    .option('--per <time>', 'time of --rate: 30s, 1m, 1h or 1d')
+    .option('--burst <n>', 'jobs that start at once after a pause', wholeNumber)
+    .addHelpText('after', SET_EXAMPLES)
+    .action((id: string, settings: LimitSettings, self: Command) =>
+      change(self, id, async (hq) => {
+        await hq.limits.set(id, given(settings, ['concurrency', 'rate', 'per', 'burst']))
+        return `${id} is set; to reset: highkiq limits reset ${id}`
+      }),
+    )
+  command
+    .command('reset')
+    .description('make the numbers of the code hold again')
+    .argument('<limit>', ID)
+    .addHelpText('after', '\nExamples:\n  highkiq limits reset queue:mail\n')
+    .action((id: string, _: object, self: Command) =>
+      change(self, id, async (hq) =>
+        (await hq.limits.reset(id)) ? `${id} has the numbers of the code again` : `${id} was not set`,
+      ),
+    )
+}
+
+function change(self: Command, id: string, run: (hq: Highkiq) => Promise<string>): Promise<void> {
+  const { json, ...options }: ShowOptions = self.optsWithGlobals()
+  return withExistingStore(options, async (hq) => {
+    const text = await run(hq)
+    const limit = (await hq.limits.list()).find((one) => one.id === id)
+    printResult(json, { limit: id, set: limit?.set ?? null }, text)
+  })
 }

@@ -20,6 +20,7 @@ export const EXAMPLES: { [Name in SchemaName]?: Made<Name> } = {
   Duplicated: { jid: JID },
   Acted: { done: 1, refused: 0 },
   Sweeping: { done: 120, refused: 0, ended: true },
+  LimitSettings: { concurrency: 5 },
   ProcessSettings: { concurrency: 10, capsule: 'default' },
   NewTask: { job: 'ImportProduct', args: [[{ sku: 'a' }], [{ sku: 'b' }]], name: 'spring', maxFailures: '5%' },
   NewExport: { job: 'ExportPage', pages: [[1], [2], [3]], format: 'csv', columns: ['sku', 'price'] },

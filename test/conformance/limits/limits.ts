@@ -89,7 +89,8 @@ export const limits: Case[] = [
     name: 'a step of a worker reports that a limit was set, and so does the list of cancellations',
     async run(t) {
       await join(t, 'o')
-      const step = () => t.store.workers.settleAndFetch('o', { now: NOW, started: [], settlements: [], fetch: { queues: ['q'], n: 1 } })
+      const step = () =>
+        t.store.workers.settleAndFetch('o', { now: NOW, started: [], settlements: [], fetch: { queues: ['q'], n: 1 } })
       let { cancellations } = await step()
       for (const numbers of [{ max: 1 }, {}]) {
         const before = cancellations

@@ -6,6 +6,7 @@ export const queues = {
   'queues.name': 'Queue',
   'queues.size': 'Size',
   'queues.backlog': 'Backlog',
+  'queues.noLimit': 'All slots of its workers may run jobs of this queue at the same time.',
   'queues.limited': { one: '{n} waits for room in its limit', other: '{n} wait for room in their limits' },
   'queues.oldest': 'Oldest waits',
   'queues.grows': 'grows by {n} a minute',

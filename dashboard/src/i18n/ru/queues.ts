@@ -7,6 +7,7 @@ export const queues: TextsOf<typeof english> = {
   'queues.name': 'Очередь',
   'queues.size': 'Размер',
   'queues.backlog': 'В задачах',
+  'queues.noLimit': 'Задачи этой очереди могут занять сразу все места её процессов.',
   'queues.limited': {
     one: '{n} ждёт места в лимите',
     few: '{n} ждут места в лимите',

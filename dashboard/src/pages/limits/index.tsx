@@ -7,13 +7,18 @@ import { type Column, Table } from '../../components/table.tsx'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
+import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
+import { LimitActs, nameOf } from './change.tsx'
+
+const APP = { id: 'app', kind: 'app', name: '' } as const
 
 export default function Limits() {
   const { data, error, reload } = useData<Page<Limit>>('/limits')
+  const hasApp = data?.items.some(({ kind }) => kind === 'app')
   return (
     <main class="main" id="main" tabIndex={-1}>
-      <Head title={t('limits.title')} />
+      <Head title={t('limits.title')}>{data && !hasApp && <LimitActs limit={APP} reload={reload} />}</Head>
       <section class="panel list">
         {error && <ErrorNote error={error} onRetry={reload} />}
         {!data && !error && <Skeleton />}
@@ -25,7 +30,7 @@ export default function Limits() {
           </Empty>
         )}
         {data && data.items.length > 0 && (
-          <Table label={t('limits.title')} rows={data.items} columns={columns()} keyOf={keyOf} />
+          <Table label={t('limits.title')} rows={data.items} columns={columns(reload)} keyOf={keyOf} />
         )}
       </section>
     </main>
@@ -36,18 +41,28 @@ function keyOf({ kind, name, position, key }: Limit): string {
   return JSON.stringify([kind, name, position, key])
 }
 
-function columns(): Column<Limit>[] {
+function columns(reload: () => Promise<void>): Column<Limit>[] {
   return [
     {
       name: 'limit',
       title: t('limits.limit'),
       class: 'max',
-      cell: ({ kind, name, position, key }) => (
+      cell: ({ kind, name, position, key, set, code }) => (
         <>
-          <bdi class="cut">
-            {kind === 'app' ? t('limits.kind.app') : t(`limits.kind.${kind}`, { name })}
-            {position > 1 && ` #${position}`}
-          </bdi>
+          <span class="row wraps">
+            <bdi class="cut">
+              {nameOf({ kind, name })}
+              {position > 1 && ` #${position}`}
+            </bdi>
+            {set && (
+              <span
+                class="tag"
+                title={code ? t('limits.codeHas', { numbers: numbersOf(code) }) : t('limits.notInCode')}
+              >
+                {t('limits.set')}
+              </span>
+            )}
+          </span>
           {key !== null && (
             <span class="sub cut">
               <code>{key}</code>
@@ -67,8 +82,7 @@ function columns(): Column<Limit>[] {
       name: 'rate',
       title: t('limits.rate'),
       class: 'num hide-s',
-      cell: ({ rate, per }) =>
-        rate === null || per === null ? '' : t('limits.ratePer', { n: number(rate), time: duration(per) }),
+      cell: ({ rate, per }) => rateOf({ rate, per }),
     },
     { name: 'waiting', title: t('limits.waiting'), class: 'num', cell: ({ waiting }) => number(waiting) },
     {
@@ -78,5 +92,25 @@ function columns(): Column<Limit>[] {
       cell: ({ nextStart }) =>
         nextStart === null ? '' : nextStart === 0 ? t('limits.now') : t('limits.in', { time: duration(nextStart) }),
     },
+    ...(about.value?.readOnly === false
+      ? [
+          {
+            name: 'acts',
+            title: <span class="vh">{t('acts')}</span>,
+            class: 'num',
+            cell: (limit: Limit) => <LimitActs limit={limit} reload={reload} />,
+          },
+        ]
+      : []),
   ]
+}
+
+function rateOf({ rate, per }: Pick<Limit, 'rate' | 'per'>): string {
+  return rate === null || per === null ? '' : t('limits.ratePer', { n: number(rate), time: duration(per) })
+}
+
+function numbersOf(figures: NonNullable<Limit['code']>): string {
+  const { concurrency } = figures
+  const parts = [concurrency === null ? '' : t('limits.atOnce', { n: concurrency }), rateOf(figures)]
+  return parts.filter(Boolean).join(', ') || t('limits.noNumber')
 }

@@ -6,7 +6,9 @@ import { Tile, Tiles } from '../../components/tile.tsx'
 import { number, rate } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
+import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
+import { LimitActs, nameOf } from '../limits/change.tsx'
 
 interface FiguresProps {
   queue: Queue
@@ -64,21 +66,40 @@ function trendText(trend: Queue['trend']): string {
   return emptyIn > 0 ? t('queues.emptyIn', { time: duration(emptyIn) }) : ''
 }
 
-/** The limits in use that hold for all jobs of the queue. */
+/** The limits that hold for all jobs of the queue, and the way to set one. */
 function Limits({ queue }: { queue: string }) {
-  const { data } = useData<Page<Limit>>('/limits')
+  const { data, reload } = useData<Page<Limit>>('/limits')
   const held = data?.items.filter(({ kind, name }) => kind === 'app' || (kind === 'queue' && name === queue)) ?? []
+  const isLimited = held.some(({ kind }) => kind === 'queue')
   return (
     <>
-      {held.map(({ kind, name, key, used, concurrency, waiting }) => (
-        <p key={`${kind} ${name} ${key}`} class="note">
-          <a class="link" href={at('/limits')}>
-            {t(`limits.kind.${kind}`, { name })}
-          </a>{' '}
-          {concurrency !== null && t('limits.usedOf', { n: number(used), most: number(concurrency) })}{' '}
-          {waiting > 0 && t('queues.limited', { n: waiting })}
+      {held.map((limit) => (
+        <p key={`${limit.id} ${limit.key}`} class="note row wraps">
+          <span class="grow">
+            <a class="link" href={at('/limits')}>
+              {nameOf(limit)}
+            </a>{' '}
+            {figuresOf(limit)}
+          </span>
+          <LimitActs limit={limit} reload={reload} />
         </p>
       ))}
+      {data && !isLimited && about.value?.readOnly === false && (
+        <p class="note row wraps">
+          <span class="grow">{t('queues.noLimit')}</span>
+          <LimitActs limit={{ id: `queue:${queue}`, kind: 'queue', name: queue }} reload={reload} />
+        </p>
+      )}
     </>
   )
+}
+
+function figuresOf({ concurrency, rate, per, used, waiting, set }: Limit): string {
+  const parts = [
+    concurrency === null ? '' : t('limits.usedOf', { n: number(used), most: number(concurrency) }),
+    rate === null || per === null ? '' : t('limits.ratePer', { n: number(rate), time: duration(per) }),
+    waiting > 0 ? t('queues.limited', { n: waiting }) : '',
+    set ? t('limits.set') : '',
+  ]
+  return parts.filter(Boolean).join(' · ')
 }

@@ -1,0 +1,95 @@
+/** Changes and resets the numbers of a limit. */
+
+import { tell } from '../../api/client.ts'
+import type { Limit, Page } from '../../api/types.ts'
+import { encoded } from '../../base.ts'
+import { confirm } from '../../components/confirm.tsx'
+import { doing } from '../../components/toast.tsx'
+import { t } from '../../i18n/index.ts'
+import { about } from '../../live/live-stats.ts'
+
+type Figures = NonNullable<Limit['set']>
+const NAMES = ['concurrency', 'rate', 'per', 'burst'] as const
+const NONE: Figures = { concurrency: null, rate: null, per: null, burst: null }
+/** Seconds in the field for the time of a rate that has none yet. */
+const USUAL_PER = 60
+
+interface ChangeProps {
+  /** The limit; only its kind and its name when it has no numbers yet. */
+  limit: Pick<Limit, 'id' | 'kind' | 'name'> & Partial<Limit>
+  reload(): Promise<void>
+}
+
+/** The name of a limit in words. */
+export function nameOf({ kind, name }: Pick<Limit, 'kind' | 'name'>): string {
+  return kind === 'app' ? t('limits.kind.app') : t(`limits.kind.${kind}`, { name })
+}
+
+export function LimitActs({ limit, reload }: ChangeProps) {
+  if (about.value?.readOnly !== false) return null
+  const { id, kind, name, set = null } = limit
+  const path = `/limits/${encoded(id)}`
+  /** The numbers without those that were set, as far as they are known. */
+  const code = set ? (limit.code ?? NONE) : { ...NONE, ...limit }
+  const change = async () => {
+    const fields = { ...(set ?? NONE) }
+    const yes = await confirm({
+      title: t('limits.changeTitle', { limit: nameOf({ kind, name }) }),
+      body: <Fields code={code} fields={fields} hasWindow={Boolean(limit.window)} />,
+      act: t('limits.change'),
+      keep: t('later.keep'),
+      isDangerous: false,
+    })
+    if (!yes) return
+    const { per, ...numbers } = fields
+    const settings = { ...numbers, ...(fields.rate === null ? {} : { per: per ?? code.per ?? USUAL_PER }) }
+    await doing(tell<Page<Limit>>('PATCH', path, settings), () => t('limits.changed'))
+    await reload()
+  }
+  const reset = async () => {
+    await doing(tell<Page<Limit>>('POST', `${path}/reset`), () => t('limits.wasReset'))
+    await reload()
+  }
+  return (
+    <span class="acts-cell">
+      <button type="button" class="btn s" data-row-key="e" onClick={() => void change()}>
+        {t(limit.set === undefined ? 'limits.setAsk' : 'limits.changeAsk')}
+      </button>
+      {set && (
+        <button type="button" class="btn s" onClick={() => void reset()}>
+          {t('limits.reset')}
+        </button>
+      )}
+    </span>
+  )
+}
+
+/** A field for each number; it changes `fields`. An empty one is the number of the code. */
+function Fields({ code, fields, hasWindow }: { code: Figures; fields: Figures; hasWindow: boolean }) {
+  return (
+    <>
+      <span class="block dim">{t('limits.changeWhat')}</span>
+      {NAMES.filter((name) => name !== 'burst' || !hasWindow).map((name) => (
+        <label key={name} class="field">
+          {t(`limits.field.${name}`)}
+          <input
+            type="number"
+            min={name === 'per' ? '0.001' : '1'}
+            step={name === 'per' ? 'any' : '1'}
+            defaultValue={fields[name] === null ? '' : String(fields[name])}
+            placeholder={placeholderOf(name, code)}
+            onInput={({ currentTarget: { value, valueAsNumber } }) => {
+              fields[name] = value === '' ? null : valueAsNumber
+            }}
+          />
+        </label>
+      ))}
+    </>
+  )
+}
+
+function placeholderOf(name: (typeof NAMES)[number], code: Figures): string {
+  const value = code[name]
+  if (value !== null) return t('limits.inCode', { n: value })
+  return name === 'per' ? String(USUAL_PER) : t('limits.noNumber')
+}
