@@ -2,15 +2,13 @@
 
 import type { Batch, Highkiq, JobRecord, JobState, LimitInfo, TaskEvent } from '../index.ts'
 import { SetEntry } from '../inspect/entry.ts'
+import { awaitedLimit, locksOf } from '../inspect/job-facts.ts'
 import { liveOwners } from '../inspect/orphans.ts'
 import { hasCode, messageOf } from '../job/errors.ts'
-import { parseStoredName } from '../job/limit.ts'
 import { splitTaskJid } from '../job/payload.ts'
-import { readUnique } from '../job/unique.ts'
-import type { SetName } from '../store/contract.ts'
 
 /** A limit for which the job waits; `used` and so on are missing when it has vanished meanwhile. */
-export type LimitView = Pick<LimitInfo, 'kind' | 'name' | 'position' | 'key'> & Partial<LimitInfo>
+export type LimitView = Pick<LimitInfo, 'id' | 'kind' | 'name' | 'position' | 'key'> & Partial<LimitInfo>
 
 export interface JobView {
   jid: string
@@ -45,8 +43,8 @@ export async function viewOf(hq: Highkiq, jid: string): Promise<JobView> {
     state === 'running' ? workerOf(hq, jid, found.owner) : null,
     event ? taskOf(hq, jid) : null,
     job?.bid ? hq.batches.get(job.bid) : null,
-    job ? locksOf(hq, job) : [],
-    job instanceof SetEntry ? limitOf(hq, job.set) : null,
+    job ? locksOf(hq.store, hq.now(), job) : [],
+    job ? limitOf(hq, job) : null,
     endOf(hq, jid, found),
   ])
   const view = {
@@ -75,19 +73,9 @@ async function taskOf(hq: Highkiq, jid: string): Promise<JobView['task']> {
   return status && { id, name: status.name, state: status.state, row: index + 1 }
 }
 
-async function locksOf(hq: Highkiq, { payload, jid }: JobRecord): Promise<string[]> {
-  const keys = readUnique(payload as Parameters<typeof readUnique>[0]).map(({ key }) => key)
-  if (keys.length === 0) return []
-  const locks = await hq.store.unique.find(keys, hq.now())
-  return keys.filter((_, i) => locks[i]?.holder === jid)
-}
-
-async function limitOf(hq: Highkiq, set: SetName): Promise<LimitView | null> {
-  if (!set.startsWith('limited:')) return null
-  const { kind, name, position, key } = parseStoredName(set.slice('limited:'.length))
-  const same = (one: LimitInfo) =>
-    one.kind === kind && one.name === name && one.position === position && one.key === key
-  return (await hq.limits.list()).find(same) ?? { kind, name, position, key }
+async function limitOf(hq: Highkiq, job: JobRecord): Promise<LimitView | null> {
+  const limit = awaitedLimit(job)
+  return limit && ((await hq.limits.list()).find(({ id, key }) => id === limit.id && key === limit.key) ?? limit)
 }
 
 /** Reads the result that is kept of a job that has ended (`keepResult`, `keepFinished`, the row of a task). */

@@ -5,7 +5,7 @@ import { type Duration, seconds } from '../job/duration.ts'
 import { invalidOption } from '../job/errors.ts'
 import { checkLimitNumbers, type LimitKind, type LimitSettings, parseStoredName, storedName } from '../job/limit.ts'
 import { shown } from '../job/options.ts'
-import { type Limit, type LimitNumbers, type LimitState, type SetLimit, withoutKey } from '../store/contract.ts'
+import type { Limit, LimitNumbers, LimitState, SetLimit } from '../store/contract.ts'
 
 /** The numbers of a limit; null: the limit has no such number. */
 export interface LimitFigures {
@@ -113,8 +113,8 @@ function storedNameOf(id: string): string {
   return storedName({ kind: kind as LimitKind, name, position: Number(position) })
 }
 
-/** Returns the id that `storedNameOf` reads. */
-function idOf(stored: string): string {
+/** Returns the id that `storedNameOf` reads, of a limit with or without its key. */
+export function idOf(stored: string): string {
   const { kind, name, position } = parseStoredName(stored)
   return kind === 'app' ? kind : `${kind}:${name}${position > 1 ? `#${position}` : ''}`
 }
@@ -122,7 +122,7 @@ function idOf(stored: string): string {
 function infoOf({ used, waiting, roomMs, set, code, ...limit }: LimitState): LimitInfo {
   const { name, window } = limit
   return {
-    id: idOf(withoutKey(name)),
+    id: idOf(name),
     ...parseStoredName(name),
     ...figuresOf(limit),
     burst: limit.count && window === 'smooth' ? limit.burst : null,

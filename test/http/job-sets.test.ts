@@ -84,6 +84,9 @@ test('a set is listed by time, from either end, with the details of each job', a
       ...{ ...line, key: expect.any(String) },
       args: [1],
       argsText: '[1]',
+      bid: null,
+      limit: null,
+      locks: [],
       backtrace: ['a.rb:1', 'b.rb:2'],
       payload: { extra: { a: 1 }, retry: 5 },
     })

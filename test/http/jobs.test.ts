@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { gate, Heard } from '../engine/bench.ts'
+import { gate, Heard, until } from '../engine/bench.ts'
 import { api } from './api.ts'
 
 const lines = (...all: unknown[]) => ({
@@ -378,4 +378,27 @@ test('an error names what a request can send, and no method or call of the libra
   )
   const meta = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`m${n}`, 'x'.repeat(1000)]))
   expect(await messageOf('POST', '/api/v1/tasks', { json: { job: 'Dead', args: [[1]], meta } })).toMatch(/^meta must/)
+})
+
+test('a job has its batch, its locks, and the limit for which it waits', async () => {
+  const t = api()
+  const { opened, open } = gate()
+  const Limited = t.hq.job('Limited', { limit: { concurrency: 1, by: (key: string) => key } }, async (_ctx, _key: string) => opened)
+  const Unique = t.hq.job('Unique', { unique: true }, async () => {})
+  const detail = async (jid: string | null) => (await t.call('GET', `/api/v1/jobs/${jid}`)).body.job
+  const none = { bid: null, limit: null, locks: [] }
+  const locked = await Unique.performAsync()
+  expect(await detail(locked)).toMatchObject({ ...none, locks: [expect.any(String)] })
+  const jids: (string | null)[] = []
+  const bid = await t.hq.batch({}, async () => {
+    for (let n = 0; n < 2; n++) jids.push(await Limited.performAsync('a'))
+  })
+  expect(await detail(jids[1] as string)).toMatchObject({ ...none, bid: bid })
+  await t.work()
+  await until(async () => (await t.hq.stats()).limited === 1)
+  const states = await Promise.all(jids.map((jid) => t.hq.find(jid as string)))
+  const waiting = jids[states.findIndex(({ state }) => state === 'limited')] as string
+  const awaited = { id: 'job:Limited', kind: 'job', name: 'Limited', position: 1, key: 'a' }
+  expect(await detail(waiting)).toMatchObject({ bid: bid, limit: awaited, locks: [] })
+  open()
 })

@@ -148,7 +148,7 @@ function routesOf(word: JobSetName): Route[] {
         const named = { jid: path.jid ?? '', key: query.key }
         const entry = await entryOf(server, setOf(hq, word), named, request.signal)
         const key = keyOfEntry(await server.seal(), entry, false)
-        return json(detailOf(server.redaction, entry, { key, at: dateOf(entry.score), whole: query.whole }))
+        return json(await detailOf({ hq, server }, entry, { key, at: dateOf(entry.score), whole: query.whole }))
       },
     }),
     ...names.map(([name, act]) => {

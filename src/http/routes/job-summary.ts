@@ -1,6 +1,7 @@
 /** Jobs as lists and details show them: redacted, cut, and safe for any content. */
 
 import type { JobHit, SetEntry } from '../../index.ts'
+import { awaitedLimit, locksOf } from '../../inspect/job-facts.ts'
 import type { JobRecord } from '../../inspect/record.ts'
 import { Running } from '../../inspect/running.ts'
 import type { Progress } from '../../job/context.ts'
@@ -8,6 +9,7 @@ import { stringifyJson } from '../../job/json.ts'
 import { splitTaskJid } from '../../job/payload.ts'
 import type { Redaction } from '../access/redact.ts'
 import { dateOf, timeOf } from '../schemas/times.ts'
+import type { Call } from '../server/route.ts'
 
 /** The most characters of a text in a list. */
 const LONGEST = 300
@@ -81,11 +83,12 @@ function taskOf({ hk_task, jid }: Record<string, unknown>): { id: string; index:
 }
 
 /** @param about `at` is null for a job in a queue; `whole` returns everything uncut */
-export function detailOf(
-  redaction: Redaction,
+export async function detailOf(
+  { hq, server: { redaction } }: Pick<Call, 'hq' | 'server'>,
   job: JobRecord,
   { key, at, whole }: { key: string; at: Date | null; whole: boolean },
 ) {
+  const limit = awaitedLimit(job)
   const seen = redaction.record(job)
   const args = redaction.value(seen.displayArgs)
   const argsText = stringifyJson(args)
@@ -96,6 +99,10 @@ export function detailOf(
     ...failureOf(seen, longest),
     args: argsText.length > longest ? null : args,
     argsText: cut(argsText, longest),
+    bid: job.bid,
+    // A key comes from arguments.
+    limit: limit && { ...limit, ...redaction.value({ key: limit.key }) },
+    locks: (await locksOf(hq.store, hq.now(), job)).map((lock) => cut(lock)),
     hidden: redaction.hides('args', job.args),
     backtrace: seen.backtrace?.slice(0, whole ? undefined : MOST_FRAMES).map((frame) => cut(frame, 2000)) ?? null,
     payload: restOf(redaction, seen, longest),

@@ -310,7 +310,7 @@ async function describe({ hq, server, request }: Pick<Call, 'hq' | 'server' | 'r
     retryCount: seen?.retryCount ?? null,
     errorClass: seen?.errorClass ?? null,
     errorMessage: seen?.errorMessage ?? null,
-    job: job && detailOf(redaction, job, { ...keyAndTimeOf(await server.seal(), job), whole }),
+    job: job && (await detailOf({ hq, server }, job, { ...keyAndTimeOf(await server.seal(), job), whole })),
     task: event ? splitTaskJid(jid) : null,
     event: shownEvent,
     result: result === undefined ? null : redaction.value(result),

@@ -136,7 +136,7 @@ export const QUEUE_ROUTES: Route[] = [
       const named = { jid: path.jid ?? '', key: query.key }
       const job = await queuedOf(server, hq.queue(path.name ?? ''), named, request.signal)
       const about = { key: keyOfQueued(await server.seal(), job), at: null, whole: query.whole }
-      return json(detailOf(server.redaction, job, about))
+      return json(await detailOf({ hq, server }, job, about))
     },
   }),
   del(`${PATH}/jobs/{jid}`, {

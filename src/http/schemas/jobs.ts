@@ -34,6 +34,11 @@ const failure = {
   task: taskRow,
 }
 
+const limitKind = s.described(
+  s.oneOf(['job', 'shared', 'queue', 'app']),
+  'shared: a limit of hq.limit; app: of all jobs',
+)
+
 /** A page with the number of scanned entries. */
 const searched = <S extends v.GenericSchema>(item: S) => s.object({ ...s.pageOf(item).entries, scanned: s.count })
 
@@ -51,6 +56,12 @@ export const JobDetail = s.object({
   at: s.described(s.orNull(s.time), 'null for a job that is in no set'),
   args: s.described(s.orNull(s.anyList), 'redacted; null when they are too long to show: see argsText'),
   argsText: s.described(s.text, 'the arguments as JSON, cut when they are long'),
+  bid: s.described(s.orNull(s.text), 'the batch of the job'),
+  limit: s.described(
+    s.orNull(s.object({ id: s.text, kind: limitKind, name: s.text, position: s.positive, key: s.orNull(s.text) })),
+    'the limit for which it waits',
+  ),
+  locks: s.described(s.list(s.text), 'the keys of the locks that it has as a unique job'),
   hidden: s.described(s.boolean, 'true: `redact` hides parts of its arguments, so they can not be edited'),
   backtrace: s.described(s.orNull(s.list(s.text)), 'its frames, outermost last; null when none is kept'),
   payload: s.described(s.anyObject, 'all other members'),
@@ -378,7 +389,7 @@ const figure = {
 
 export const LimitInfo = s.object({
   id: s.described(s.text, 'the limit without its key, as the routes take it: `app`, `queue:mail`, `job:Charge`'),
-  kind: s.described(s.oneOf(['job', 'shared', 'queue', 'app']), 'shared: a limit of hq.limit; app: that of all jobs'),
+  kind: limitKind,
   name: s.described(s.text, 'of the job, of the limit or of the queue'),
   position: s.described(s.positive, 'of a limit among those of its job; 1 for the other kinds'),
   key: s.described(s.orNull(s.text), 'null: the limit has no keys'),

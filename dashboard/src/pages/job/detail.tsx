@@ -7,6 +7,7 @@ import { Pill } from '../../components/status.tsx'
 import { When } from '../../components/time.tsx'
 import { bytes, number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
+import { limitName } from '../limits/name.ts'
 import { Arguments } from './arguments.tsx'
 import { Backtrace } from './backtrace.tsx'
 import { Json, JsonWell, visible } from './json.tsx'
@@ -133,6 +134,43 @@ function Facts({ job }: { job: JobDetail }) {
               <a class="link" href={at(`/tasks/${encoded(job.task.id)}`)}>
                 {t('job.task.row', { row: number(job.task.index + 1), id: job.task.id })}
               </a>
+            </dd>
+          </>
+        )}
+        {job.bid && (
+          <>
+            <dt>{t('job.batch')}</dt>
+            <dd>
+              <a class="link mono" href={at(`/batches/${encoded(job.bid)}`)}>
+                <bdi>{visible(job.bid)}</bdi>
+              </a>
+            </dd>
+          </>
+        )}
+        {job.limit && (
+          <>
+            <dt>{t('job.limit')}</dt>
+            <dd>
+              <a class="link" href={at('/limits')}>
+                <bdi>{limitName(job.limit)}</bdi>
+              </a>{' '}
+              {job.limit.key !== null && (
+                <code>
+                  <bdi>{visible(job.limit.key)}</bdi>
+                </code>
+              )}
+            </dd>
+          </>
+        )}
+        {job.locks.length > 0 && (
+          <>
+            <dt>{t('job.locks')}</dt>
+            <dd>
+              {job.locks.map((lock) => (
+                <a key={lock} class="link mono cut block" href={at('/locks')}>
+                  <bdi>{visible(lock)}</bdi>
+                </a>
+              ))}
             </dd>
           </>
         )}

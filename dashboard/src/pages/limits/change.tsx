@@ -7,6 +7,7 @@ import { confirm } from '../../components/confirm.tsx'
 import { doing } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
+import { limitName } from './name.ts'
 
 type Figures = NonNullable<Limit['set']>
 const NAMES = ['concurrency', 'rate', 'per', 'burst'] as const
@@ -20,11 +21,6 @@ interface ChangeProps {
   reload(): Promise<void>
 }
 
-/** The name of a limit in words. */
-export function nameOf({ kind, name }: Pick<Limit, 'kind' | 'name'>): string {
-  return kind === 'app' ? t('limits.kind.app') : t(`limits.kind.${kind}`, { name })
-}
-
 export function LimitActs({ limit, reload }: ChangeProps) {
   if (about.value?.readOnly !== false) return null
   const { id, kind, name, set = null } = limit
@@ -34,7 +30,7 @@ export function LimitActs({ limit, reload }: ChangeProps) {
   const change = async () => {
     const fields = { ...(set ?? NONE) }
     const yes = await confirm({
-      title: t('limits.changeTitle', { limit: nameOf({ kind, name }) }),
+      title: t('limits.changeTitle', { limit: limitName({ kind, name }) }),
       body: <Fields code={code} fields={fields} hasWindow={Boolean(limit.window)} />,
       act: t('limits.change'),
       keep: t('later.keep'),

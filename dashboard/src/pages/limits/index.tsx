@@ -9,7 +9,8 @@ import { duration } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
-import { LimitActs, nameOf } from './change.tsx'
+import { LimitActs } from './change.tsx'
+import { limitName } from './name.ts'
 
 const APP = { id: 'app', kind: 'app', name: '' } as const
 
@@ -50,10 +51,7 @@ function columns(reload: () => Promise<void>): Column<Limit>[] {
       cell: ({ kind, name, position, key, set, code }) => (
         <>
           <span class="row wraps">
-            <bdi class="cut">
-              {nameOf({ kind, name })}
-              {position > 1 && ` #${position}`}
-            </bdi>
+            <bdi class="cut">{limitName({ kind, name, position })}</bdi>
             {set && (
               <span
                 class="tag"
