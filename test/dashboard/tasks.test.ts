@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { BusinessFailure, Discard } from 'highkiq'
 import { expect, test } from 'vitest'
 import { writeSpreadsheet } from '#dist/tasks/spreadsheet/write.js'
-import { gate, until } from '../engine/bench.ts'
+import { all, gate, until } from '../engine/bench.ts'
 import { inBrowser } from './browser.ts'
 
 type Row = { sku: string; price: number }
@@ -369,5 +369,41 @@ inBrowser('tasks', (open) => {
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
     await page.getByRole('button', { name: 'Close' }).click()
     await page.getByRole('button', { name: /Retry rejected/ }).waitFor()
+  })
+
+  test('a row that waits for another system shows its deadline, and is finished or failed by hand', async () => {
+    let id = ''
+    const { page, hq } = await open('/', {
+      before: async ({ hq, work }) => {
+        const Pay = hq.job('Pay', async (ctx) => {
+          await ctx.defer({ within: '2h' })
+        })
+        await work()
+        id = (await hq.tasks.create(Pay, [[], []], { name: 'Payments' })).id
+        await until(async () => (await hq.tasks.get(id).status())?.deferred === 2)
+      },
+    })
+    await page.getByRole('link', { name: 'Payments' }).click()
+    await page.getByRole('link', { name: 'of these 2 wait for another system' }).click()
+    const rows = page.getByRole('table', { name: 'Rows' }).locator('tbody tr')
+    await rows.first().getByText('waits for another system until').waitFor()
+
+    await rows.first().getByRole('link', { name: '1' }).click()
+    await page.getByRole('button', { name: 'Finish…' }).click()
+    await page.getByRole('dialog').getByLabel('Result, if any').fill('paid in cash')
+    await page.getByRole('dialog').getByRole('button', { name: 'Finish the row' }).click()
+    await page.getByText('The row is finished').waitFor()
+
+    await rows.first().getByRole('link', { name: '2' }).click()
+    await page.getByRole('button', { name: 'Fail…' }).click()
+    await page.getByRole('dialog').getByLabel('What is wrong, for the submitter').fill('the card was refused')
+    await page.getByRole('dialog').getByLabel('Code, if any').fill('REFUSED')
+    await page.getByRole('dialog').getByRole('button', { name: 'Fail the row' }).click()
+    await page.getByText('The row has failed').waitFor()
+    const items = await all(hq.tasks.get(id).events())
+    expect(items.map(({ status, result, code }) => [status, result, code])).toEqual([
+      ['finished', 'paid in cash', null],
+      ['failed', undefined, 'REFUSED'],
+    ])
   })
 })

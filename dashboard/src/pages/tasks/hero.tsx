@@ -72,7 +72,7 @@ function Span({ task: { runAt, finishedAt, etaSeconds } }: { task: TaskStatus })
 }
 
 /** Shows each status with its number; a click shows its rows. */
-function Keys({ task: { id, counts } }: { task: TaskStatus }) {
+function Keys({ task: { id, counts, deferred } }: { task: TaskStatus }) {
   const [query] = useQuery()
   return (
     <div class="keys">
@@ -87,6 +87,11 @@ function Keys({ task: { id, counts } }: { task: TaskStatus }) {
           <b>{number(counts[status])}</b> {t(`status.${status}`)}
         </a>
       ))}
+      {deferred > 0 && (
+        <a class="key working" href={at(`/tasks/${id}?status=working`)}>
+          {t('task.deferredRows', { n: deferred })}
+        </a>
+      )}
     </div>
   )
 }

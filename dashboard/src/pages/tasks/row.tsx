@@ -15,6 +15,7 @@ import { duration } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
+import { Deadline, DeferredActs, isDeferred } from './deferred.tsx'
 
 const REJECTED = ['failed', 'error', 'cancelled']
 
@@ -49,16 +50,23 @@ export function RowDrawer({ task, jid, onClose }: { task: TaskStatus; jid: strin
       }
       onClose={onClose}
       acts={
-        canRetry && (
+        canRetry ? (
           <button type="button" class="btn primary" onClick={() => void retry()}>
             <Icon name="retries" />
             {t('task.retry')}
           </button>
+        ) : (
+          about.value?.readOnly === false && event && isDeferred(event) && <DeferredActs jid={jid} reload={reload} />
         )
       }
     >
       {error && <ErrorNote error={error} onRetry={reload} />}
       {!data && !error && <Skeleton />}
+      {event && isDeferred(event) && (
+        <p class="note">
+          <Deadline until={event.deferredUntil} />
+        </p>
+      )}
       {event && <Life event={event} />}
     </Drawer>
   )

@@ -12,6 +12,7 @@ import { lastSaid } from '../../format/said.ts'
 import { t } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
+import { Deadline, isDeferred } from './deferred.tsx'
 import { MemberChips, memberFilters, withoutFilters } from './member-chips.tsx'
 
 const REJECTED = 'failed,error,cancelled'
@@ -121,13 +122,18 @@ function columnsOf(rows: readonly TaskEvent[], linkTo: (jid: string) => string):
       name: 'reason',
       title: t('task.reason'),
       class: 'max',
-      cell: ({ messages, code, args }) => (
+      cell: ({ messages, code, args, status, deferredUntil }) => (
         <>
           {fields[0] !== undefined && <bdi class="only-s cut b">{shown(fieldOf(args, fields[0]))}</bdi>}
           <bdi class="cut block">{lastSaid(messages) ?? '–'}</bdi>
           {code !== null && (
             <span class="sub cut">
               <code>{code}</code>
+            </span>
+          )}
+          {isDeferred({ status, deferredUntil }) && (
+            <span class="sub">
+              <Deadline until={deferredUntil} />
             </span>
           )}
         </>
