@@ -1,5 +1,6 @@
 import { BusinessFailure } from 'highkiq'
 import { expect, test } from 'vitest'
+import { until } from '../engine/bench.ts'
 import type { ServedApi } from '../http/api.ts'
 import { barriers } from './barriers.ts'
 import { inBrowser } from './browser.ts'
@@ -127,6 +128,29 @@ inBrowser('everywhere', (open) => {
     // An address that was cut off, or typed.
     await page.goto(`${url}/jobs/queues/%E0%A4`)
     await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+  })
+
+  test('an old task is found by its name, and of many tasks the running one is on the overview', async () => {
+    const { page } = await open('/', {
+      before: async ({ hq, work }) => {
+        const Row = hq.job('Row', async () => {})
+        const Long = hq.job('Long', { queue: 'nobody' }, async () => {})
+        await hq.tasks.create(Long, [[]], { name: 'Runaway' })
+        for (let n = 0; n < 104; n++) await hq.tasks.create(Row, [[]], { name: `Newer ${n}` })
+        await work()
+        await until(async () => (await hq.store.metrics.totals()).enqueued === 1)
+      },
+    })
+    const tasks = page.locator('section', { has: page.getByRole('heading', { name: 'Tasks' }) })
+    await tasks.locator('tbody tr').first().getByText('Runaway').waitFor()
+    await page.keyboard.press('Control+k')
+    await page
+      .getByRole('dialog')
+      .getByPlaceholder(/jid, class/)
+      .fill('runaw')
+    await page.getByRole('option', { name: /Runaway/ }).click()
+    await page.getByRole('button', { name: 'Pause', exact: true }).click()
+    await page.getByText('Paused: no further row starts').waitFor()
   })
 
   test('keys, languages, themes and zones work without a mouse and are kept', async () => {

@@ -4,11 +4,12 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { ask } from '../api/client.ts'
-import type { JobCounts, Page, Queue, TaskStatus } from '../api/types.ts'
+import type { JobCounts, Page, TaskStatus } from '../api/types.ts'
 import { at, encoded, queryValue } from '../base.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { number } from '../format/number.ts'
 import { t } from '../i18n/index.ts'
+import { useQueueNames } from '../live/queues.ts'
 import { argumentOf, STATES } from '../pages/jobs/filter.ts'
 import { LINKS } from './links.ts'
 
@@ -26,7 +27,9 @@ interface Hit {
 }
 
 const MOST_HITS = 12
-/** Jobs are counted after this pause in typing, from this many characters on. */
+/** The most queues, and the most tasks: neither hides the other. */
+const MOST_OF_A_KIND = 5
+/** The server is asked after this pause in typing; jobs are counted from this many characters on. */
 const TYPED_MS = 250
 const SHORTEST = 2
 
@@ -39,13 +42,13 @@ function Palette() {
   const { route } = useLocation()
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState(0)
-  const [known, setKnown] = useState<Hit[]>([])
-  useEffect(() => {
-    dialog.current?.showModal()
-    void everything().then(setKnown)
-  }, [])
-  const found = useCounts(text.trim())
-  const hits = hitsOf(text.trim(), known, found)
+  const queues = useQueueNames()
+  useEffect(() => dialog.current?.showModal(), [])
+  const wanted = text.trim()
+  const counted = useTyped(wanted, SHORTEST, countJobs)
+  const tasks = useTyped(wanted, 0, findTasks)?.answer ?? []
+  const counts = counted?.text === wanted ? counted.answer : undefined
+  const hits = hitsOf(wanted, { queues: queues.map(queueHit), tasks: tasks.map(taskHit) }, counts)
   const close = () => {
     isOpen.value = false
   }
@@ -94,26 +97,52 @@ function Palette() {
   )
 }
 
-/** Counts the jobs with a text; undefined until they are counted. */
-function useCounts(text: string): JobCounts | undefined {
-  const [counted, setCounted] = useState<{ text: string; counts: JobCounts }>()
+/** Asks for a text after a pause in typing. Returns the last answer and its text; undefined before there is one. */
+function useTyped<Answer>(
+  text: string,
+  shortest: number,
+  load: (text: string, signal: AbortSignal) => Promise<Answer>,
+): { text: string; answer: Answer } | undefined {
+  const [last, setLast] = useState<{ text: string; answer: Answer }>()
   useEffect(() => {
-    if (text.length < SHORTEST) return
+    if (text.length < shortest) return
     const stop = new AbortController()
-    const timer = setTimeout(() => {
-      ask<JobCounts>('/jobs/counts', filterFor(text), stop.signal).then(
-        (counts) => setCounted({ text, counts }),
-        // Without counts the jobs can still be searched.
-        () => {},
-      )
-    }, TYPED_MS)
+    const timer = setTimeout(
+      () => {
+        load(text, stop.signal).then(
+          (answer) => setLast({ text, answer }),
+          // Without an answer the other places can still be found.
+          () => {},
+        )
+      },
+      text === '' ? 0 : TYPED_MS,
+    )
     return () => {
       clearTimeout(timer)
       stop.abort()
     }
-  }, [text])
-  return counted?.text === text ? counted.counts : undefined
+  }, [text, shortest, load])
+  return last
 }
+
+/** Counts the jobs with a text. */
+function countJobs(text: string, signal: AbortSignal): Promise<JobCounts> {
+  return ask<JobCounts>('/jobs/counts', filterFor(text), signal)
+}
+
+/** Returns the newest tasks whose name contains a text, among all tasks; and the task of that id. */
+async function findTasks(text: string, signal: AbortSignal): Promise<TaskStatus[]> {
+  const byName = ask<Page<TaskStatus>>('/tasks', { search: text, limit: MOST_OF_A_KIND }, signal)
+  const byId = /^[0-9a-f]{16}$/.test(text) ? ask<TaskStatus>(`/tasks/${text}`, {}, signal).catch(() => null) : null
+  const [task, { items }] = await Promise.all([byId, byName])
+  return task ? [task, ...items] : items
+}
+
+const queueHit = (name: string): Hit => {
+  return { icon: 'queues', title: name, about: t('find.queue'), to: `/queues/${encoded(name)}` }
+}
+
+const taskHit = ({ id, name }: TaskStatus): Hit => ({ icon: 'tasks', title: name, about: id, to: `/tasks/${id}` })
 
 /** Reads `customer = 4711` as an argument, and anything else as a text. */
 function filterFor(text: string): Record<string, string> {
@@ -140,24 +169,9 @@ function jobHits(text: string, counts: JobCounts | undefined): Hit[] {
   ]
 }
 
-/** Returns pages at once, and queues and tasks when they have loaded. */
-async function everything(): Promise<Hit[]> {
-  const [queues, tasks] = await Promise.all([
-    ask<Page<Queue>>('/queues').catch(() => ({ items: [] })),
-    ask<Page<TaskStatus>>('/tasks', { limit: 100 }).catch(() => ({ items: [] })),
-  ])
-  return [
-    ...queues.items.map(({ name }) => ({
-      icon: 'queues' as const,
-      title: name,
-      about: t('find.queue'),
-      to: `/queues/${encoded(name)}`,
-    })),
-    ...tasks.items.map(({ id, name }) => ({ icon: 'tasks' as const, title: name, about: id, to: `/tasks/${id}` })),
-  ]
-}
+type Known = Record<'queues' | 'tasks', readonly Hit[]>
 
-function hitsOf(text: string, known: readonly Hit[], counts: JobCounts | undefined): Hit[] {
+function hitsOf(text: string, { queues, tasks }: Known, counts: JobCounts | undefined): Hit[] {
   const links = LINKS.flat().map(({ icon, title, path }) => ({
     icon,
     title: t(title),
@@ -165,10 +179,10 @@ function hitsOf(text: string, known: readonly Hit[], counts: JobCounts | undefin
     to: path,
   }))
   const wanted = text.toLowerCase()
-  const matching = [...links, ...known].filter(
-    ({ title, to }) =>
-      title.toLowerCase().includes(wanted) || (wanted.length >= 4 && to.toLowerCase().includes(wanted)),
-  )
+  const isMatch = ({ title, to }: Hit) =>
+    title.toLowerCase().includes(wanted) || (wanted.length >= 4 && to.toLowerCase().includes(wanted))
+  const some = (hits: readonly Hit[]) => hits.filter(isMatch).slice(0, MOST_OF_A_KIND)
+  const matching = [...links.filter(isMatch), ...some(queues), ...some(tasks)]
   if (text === '') return matching.slice(0, MOST_HITS)
   const job = { icon: 'search' as const, title: text, about: t('find.job'), to: `/jobs/${encoded(text)}` }
   const others = [

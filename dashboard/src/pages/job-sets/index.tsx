@@ -1,7 +1,7 @@
 /** The retries, scheduled, dead and finished jobs: grouped by error, searched, selected, and acted on. */
 
 import { useEffect, useRef } from 'preact/hooks'
-import type { ErrorGroups, JobSetEntry, Page, Queue, Searched } from '../../api/types.ts'
+import type { ErrorGroups, JobSetEntry, Page, Searched } from '../../api/types.ts'
 import { Split } from '../../components/drawer.tsx'
 import { Head } from '../../components/head.tsx'
 import { Icon } from '../../components/icon.tsx'
@@ -14,6 +14,7 @@ import { number } from '../../format/number.ts'
 import { clock } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { about, liveStats, refresh } from '../../live/live-stats.ts'
+import { useQueueNames } from '../../live/queues.ts'
 import { type Data, useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { isOverdue } from '../job/detail.tsx'
@@ -164,7 +165,7 @@ function causeOf(groups: ErrorGroups | undefined): { count: number; since: strin
 
 function Tools({ set, isGrouped, groups }: { set: SetName; isGrouped: boolean; groups: ErrorGroups | undefined }) {
   const [, change] = useQuery()
-  const queues = useData<Page<Queue>>('/queues', {}, { live: false })
+  const queues = useQueueNames()
   const { hasErrors } = KINDS[set]
   const classes = [...new Set(groups?.items.flatMap(({ jobs }) => jobs))]
   return (
@@ -175,7 +176,7 @@ function Tools({ set, isGrouped, groups }: { set: SetName; isGrouped: boolean; g
       <Chip name="queue" label={t('sets.filter.queue')} />
       <Chip name="class" label={t('sets.filter.class')} />
       {hasErrors && <AddChip name="error" label={t('sets.filter.error')} />}
-      <AddChip name="queue" label={t('sets.filter.queue')} known={queues.data?.items.map(({ name }) => name) ?? []} />
+      <AddChip name="queue" label={t('sets.filter.queue')} known={queues} />
       <AddChip name="class" label={t('sets.filter.class')} known={classes} />
       <span class="grow" />
       <MoreFilters state={KINDS[set].state} />

@@ -1,12 +1,12 @@
 /** The states with their counts, and the filters as chips. */
 
-import type { JobCounts, Page, Queue, SearchedState } from '../../api/types.ts'
+import type { JobCounts, SearchedState } from '../../api/types.ts'
 import { at } from '../../base.ts'
 import { AddChip, Chip, FROM_THE_START, Search } from '../../components/search.tsx'
 import { short } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { liveStats } from '../../live/live-stats.ts'
-import { useData } from '../../live/use-data.ts'
+import { useQueueNames } from '../../live/queues.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { argumentOf, filterIn, LABELS, labelOf, metaOf, STATES, statesIn, timeOf } from './filter.ts'
 
@@ -56,8 +56,7 @@ const ADDED = ['class', 'queue', 'tag', 'errorClass', 'jid'] as const
 
 export function Filters() {
   const [query] = useQuery()
-  const queues = useData<Page<Queue>>('/queues', {}, { live: false })
-  const known = { queue: queues.data?.items.map(({ name }) => name) ?? [] } as Record<string, string[]>
+  const known: Record<string, string[]> = { queue: useQueueNames() }
   const filter = Object.entries(filterIn(query)).filter(([name]) => name !== 'search')
   return (
     <div class="tools">

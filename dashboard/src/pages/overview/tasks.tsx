@@ -1,5 +1,6 @@
-/** The newest tasks. */
+/** Running tasks, and then the newest others. */
 
+import { ask, type Query } from '../../api/client.ts'
 import type { Page, TaskStatus } from '../../api/types.ts'
 import { at } from '../../base.ts'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
@@ -11,8 +12,19 @@ import { useData } from '../../live/use-data.ts'
 
 const SHOWN = 6
 
+/** A task that runs away must be found, however many have begun since. */
+async function runningFirst(path: string, query: Query): Promise<Page<TaskStatus>> {
+  const [running, newest] = await Promise.all([
+    ask<Page<TaskStatus>>(path, { ...query, state: 'running' }),
+    ask<Page<TaskStatus>>(path, query),
+  ])
+  const first = new Set(running.items.map(({ id }) => id))
+  const items = [...running.items, ...newest.items.filter(({ id }) => !first.has(id))].slice(0, SHOWN)
+  return { ...newest, items }
+}
+
 export function TasksPanel() {
-  const { data, error, reload } = useData<Page<TaskStatus>>('/tasks', { limit: SHOWN })
+  const { data, error, reload } = useData<Page<TaskStatus>>('/tasks', { limit: SHOWN }, { load: runningFirst })
   return (
     <section class="panel list">
       <header>
