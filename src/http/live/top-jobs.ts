@@ -4,7 +4,7 @@ import type { Highkiq } from '../../app.ts'
 import type { DeployComparison, Percentiles, TopJob, TopJobs } from '../../index.ts'
 import { cachedBy } from '../../job/cached.ts'
 import { given } from '../../job/options.ts'
-import { MOST_PERCENTILES } from '../schemas/building-blocks.ts'
+import { type METRICS_ORDERS, MOST_PERCENTILES } from '../schemas/building-blocks.ts'
 
 /** The number of minutes that the store keeps. */
 export const MOST_MINUTES = 480
@@ -17,6 +17,7 @@ export interface Wanted {
   minutes: number | undefined
   hours: number | undefined
   filter: string | undefined
+  by: (typeof METRICS_ORDERS)[number] | undefined
 }
 
 export interface ComparedWanted {
@@ -42,10 +43,16 @@ export function deployComparisons(hq: Highkiq): (wanted: ComparedWanted) => Prom
   return (wanted) => compare(JSON.stringify(wanted))
 }
 
-async function compute(hq: Highkiq, { filter = '', ...wanted }: Wanted): Promise<Top> {
+async function compute(hq: Highkiq, { filter = '', by = 'seconds', ...wanted }: Wanted): Promise<Top> {
   const period = given(wanted)
   const { jobs, ...about } = await hq.metrics.top({ ...period, filter })
-  const first = jobs.slice(0, MOST_PERCENTILES).map(({ name }) => name)
-  const percentiles = await hq.metrics.percentiles(first, period)
-  return { ...about, jobs: jobs.map((job) => ({ ...job, ...(percentiles.get(job.name) ?? NONE) })) }
+  if (by !== 'p95') jobs.sort((a, b) => b[by] - a[by])
+  const first = by === 'p95' ? jobs : jobs.slice(0, MOST_PERCENTILES)
+  const percentiles = await hq.metrics.percentiles(
+    first.map(({ name }) => name),
+    period,
+  )
+  const all = jobs.map((job) => ({ ...job, ...(percentiles.get(job.name) ?? NONE) }))
+  if (by === 'p95') all.sort((a, b) => (b.p95 ?? -1) - (a.p95 ?? -1))
+  return { ...about, jobs: all }
 }

@@ -4,8 +4,8 @@ import type { Highkiq } from '../../app.ts'
 import type { Redaction } from '../access/redact.ts'
 import { LimitSettings } from '../schemas/jobs.ts'
 import { json } from '../server/answer.ts'
-import { bodyOf } from '../server/schema.ts'
 import { get, ok, patch, post, type Route } from '../server/route.ts'
+import { bodyOf } from '../server/schema.ts'
 
 const PATH = '/api/v1/limits/{id}'
 

@@ -3,8 +3,9 @@
 import { given } from '../../job/options.ts'
 import { MOST_COMPARED_MINUTES } from '../../metrics/deploy-comparison.ts'
 import { MOST_MINUTES } from '../live/top-jobs.ts'
+import { METRICS_ORDERS } from '../schemas/building-blocks.ts'
 import { json } from '../server/answer.ts'
-import { integer, text, time } from '../server/parameter.ts'
+import { integer, oneOf, text, time } from '../server/parameter.ts'
 import { get, ok, type Route } from '../server/route.ts'
 
 const MOST_HOURS = 72
@@ -17,10 +18,11 @@ const PERIOD = {
 export const METRICS_ROUTES: Route[] = [
   get('/api/v1/metrics', {
     id: 'listJobMetrics',
-    summary: 'Lists the job classes that took the most time',
+    summary: 'Lists the job classes, at first those that took the most time',
     query: {
       ...PERIOD,
       filter: text('only classes whose names contain this text'),
+      by: oneOf(METRICS_ORDERS, 'what is highest first; default seconds, the total time'),
     },
     answers: ok('TopJobs', 'Classes'),
     run: async ({ server, query }) => json(await server.topJobs(query)),

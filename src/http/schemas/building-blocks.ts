@@ -4,8 +4,10 @@ import * as v from 'valibot'
 
 /** The ranges of the throughput. */
 export const RANGES = ['5m', '1h', '24h', '30d'] as const
-/** The number of classes with percentiles in the metrics, those that took the most time. */
-export const MOST_PERCENTILES = 25
+/** The number of classes with percentiles in the metrics, the first of the order; by p95 all have them. */
+export const MOST_PERCENTILES = 100
+/** The orders of the classes in the metrics. */
+export const METRICS_ORDERS = ['seconds', 'processed', 'failed', 'p95'] as const
 /** The most jobs that one request selects. */
 export const MOST_JOBS = 1000
 /** The most ids of an ordered queue that one request selects. */

@@ -129,7 +129,7 @@ export const TopJobs = s.object({
   step: s.described(s.count, 'seconds from step to step'),
   jobs: s.described(
     s.list(s.object({ ...runs, steps: s.list(s.object(step)) })),
-    `sorted by total time; percentiles for the first ${s.MOST_PERCENTILES}`,
+    `in the order of \`by\`; percentiles for the first ${s.MOST_PERCENTILES}, or by p95 for all`,
   ),
 })
 

@@ -19,6 +19,7 @@ export const metrics: TextsOf<typeof english> = {
   'metrics.perMinute': 'Запусков в минуту',
   'metrics.runTimes': 'Время выполнения',
   'metrics.heatWhat': 'чем ярче, тем больше запусков шли столько',
+  'metrics.unmeasured': 'Процентили есть только у первых {n} классов: отсортируйте по p95, чтобы увидеть все',
   'wait.scale': 'Шкала от {from} до {to}; жёлтый от {long}, красный от {tooLong}',
   'deploys.title': 'Выкладки',
   'deploys.which': 'До и после',

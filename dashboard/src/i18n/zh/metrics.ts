@@ -19,6 +19,7 @@ export const metrics: TextsOf<typeof english> = {
   'metrics.perMinute': '每分钟运行次数',
   'metrics.runTimes': '运行时间',
   'metrics.heatWhat': '颜色越浓，耗时如此的运行越多',
+  'metrics.unmeasured': '只有前 {n} 个类有百分位数：按 p95 排序可查看全部',
   'wait.scale': '刻度从 {from} 到 {to}；{long} 起为黄色，{tooLong} 起为红色',
   'deploys.title': '部署',
   'deploys.which': '部署前后',
