@@ -28,6 +28,8 @@ interface TileProps {
   /** The formatted figure. */
   value: string
   unit?: ComponentChildren
+  /** The time of the figure, in a word: `now`. */
+  when?: string
   href?: string
   /** The earlier figures, oldest first, at the same distance; null where there is none. */
   trend?: (number | null)[]
@@ -37,7 +39,7 @@ interface TileProps {
   children?: ComponentChildren
 }
 
-export function Tile({ label, value, unit, href, trend, like, children }: TileProps) {
+export function Tile({ label, value, unit, when, href, trend, like, children }: TileProps) {
   return (
     <li class="stat">
       {href === undefined ? (
@@ -47,6 +49,7 @@ export function Tile({ label, value, unit, href, trend, like, children }: TilePr
           {label}
         </a>
       )}
+      {when !== undefined && <span class="when-tag">{when}</span>}
       <b class="v">
         {value}
         {unit !== undefined && <small>{unit}</small>}

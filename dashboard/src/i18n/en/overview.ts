@@ -17,6 +17,7 @@ export const overview = {
   'overview.enqueued': 'Enqueued',
   'overview.retries': 'Retries',
   'overview.dead': 'Dead',
+  'overview.now': 'now',
   'overview.perSecond': '/s',
   'overview.ofSlots': 'of {n}',
   'overview.processed': '{n} in total',
@@ -42,6 +43,6 @@ export const overview = {
   'overview.tasks.none': 'No tasks yet',
   'overview.tasks.noneWhat':
     'A task runs many rows and records the outcome of each. Import a file, or start one from code.',
-  'overview.byDay': 'By day',
+  'overview.byDay': 'By day, last {n} days',
   'overview.byDayChart': 'Finished jobs and failed ones per day over {n} days',
 } satisfies Record<string, Phrase>

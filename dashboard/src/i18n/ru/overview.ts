@@ -18,6 +18,7 @@ export const overview: TextsOf<typeof english> = {
   'overview.enqueued': 'В очередях',
   'overview.retries': 'Повторы',
   'overview.dead': 'Мёртвые',
+  'overview.now': 'сейчас',
   'overview.perSecond': '/с',
   'overview.ofSlots': 'из {n}',
   'overview.processed': '{n} за всё время',
@@ -47,6 +48,6 @@ export const overview: TextsOf<typeof english> = {
   'overview.tasks.all': 'Все задачи',
   'overview.tasks.none': 'Задач ещё нет',
   'overview.tasks.noneWhat': 'Задача выполняет много строк и знает судьбу каждой. Загрузите файл или начните из кода.',
-  'overview.byDay': 'По дням',
+  'overview.byDay': 'По дням, за последние {n} дней',
   'overview.byDayChart': 'Завершённые и неудачные задания по дням за {n} дней',
 }

@@ -18,6 +18,7 @@ export const overview: TextsOf<typeof english> = {
   'overview.enqueued': '排队中',
   'overview.retries': '重试',
   'overview.dead': '死信',
+  'overview.now': '现在',
   'overview.perSecond': '/秒',
   'overview.ofSlots': '/ {n}',
   'overview.processed': '累计 {n}',
@@ -42,6 +43,6 @@ export const overview: TextsOf<typeof english> = {
   'overview.tasks.all': '全部任务',
   'overview.tasks.none': '还没有任务',
   'overview.tasks.noneWhat': '任务会执行许多行，并记录每一行的结果。导入文件，或从代码启动。',
-  'overview.byDay': '按天',
+  'overview.byDay': '按天，最近 {n} 天',
   'overview.byDayChart': '{n} 天内每天完成与失败的作业',
 }

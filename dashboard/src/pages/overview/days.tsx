@@ -17,7 +17,7 @@ export function DaysPanel() {
   return (
     <section class="panel section">
       <header>
-        <h2>{t('overview.byDay')}</h2>
+        <h2>{t('overview.byDay', { n: DAYS })}</h2>
         <Legend />
       </header>
       <div class="body">

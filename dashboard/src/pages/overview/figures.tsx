@@ -29,6 +29,7 @@ export function Figures({ now, gauges, throughput }: FiguresProps) {
   return (
     <Tiles columns={6}>
       <Tile
+        when={t('overview.now')}
         label={t('overview.finished')}
         value={rate(finishedPerSecond)}
         unit={unit}
@@ -41,6 +42,7 @@ export function Figures({ now, gauges, throughput }: FiguresProps) {
           : t('overview.processed', { n: stats.processed - stats.failed })}
       </Tile>
       <Tile
+        when={t('overview.now')}
         label={t('overview.errors')}
         value={rate(failedPerSecond)}
         unit={unit}
@@ -53,6 +55,7 @@ export function Figures({ now, gauges, throughput }: FiguresProps) {
           : t('overview.errorShare', { share: share(stats.failed, stats.processed) })}
       </Tile>
       <Tile
+        when={t('overview.now')}
         label={t('overview.busy')}
         value={number(stats.busy)}
         unit={<OfSlots {...stats} />}
@@ -63,6 +66,7 @@ export function Figures({ now, gauges, throughput }: FiguresProps) {
         {t('overview.facts.processes', { n: stats.processes })}
       </Tile>
       <Tile
+        when={t('overview.now')}
         label={t('overview.enqueued')}
         value={number(stats.enqueued)}
         trend={trend('enqueued')}
@@ -71,6 +75,7 @@ export function Figures({ now, gauges, throughput }: FiguresProps) {
         {stats.backlog > 0 ? t('overview.backlog', { n: stats.backlog }) : t('overview.noBacklog')}
       </Tile>
       <Tile
+        when={t('overview.now')}
         label={t('overview.retries')}
         value={number(stats.retries)}
         trend={trend('retries')}
@@ -79,7 +84,13 @@ export function Figures({ now, gauges, throughput }: FiguresProps) {
       >
         {first && growth(first.takenAt, first.retries, stats.retries)}
       </Tile>
-      <Tile label={t('overview.dead')} value={number(stats.dead)} trend={trend('dead')} href={at('/dead')}>
+      <Tile
+        when={t('overview.now')}
+        label={t('overview.dead')}
+        value={number(stats.dead)}
+        trend={trend('dead')}
+        href={at('/dead')}
+      >
         {first && growth(first.takenAt, first.dead, stats.dead)}
       </Tile>
     </Tiles>

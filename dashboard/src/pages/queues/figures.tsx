@@ -8,7 +8,8 @@ import { duration } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
-import { LimitActs, nameOf } from '../limits/change.tsx'
+import { LimitActs } from '../limits/change.tsx'
+import { limitName } from '../limits/name.ts'
 
 interface FiguresProps {
   queue: Queue
@@ -17,7 +18,9 @@ interface FiguresProps {
 
 export function Figures({ queue, waits }: FiguresProps) {
   const { name, size, limited, backlog, latency, slots, servedBy, ignoredBy, paused, trend } = queue
-  const out = waits && runsPerMinute(waits)
+  const out = waits && runsPerMinute(waits, MINUTES)
+  // The size is compared with that of a minute ago, so the runs that left it are those of a minute, too.
+  const came = waits && trend && Math.max(runsPerMinute(waits, 1) + trend.perMinute, 0)
   return (
     <>
       <Tiles columns={5}>
@@ -29,9 +32,8 @@ export function Figures({ queue, waits }: FiguresProps) {
           {trendText(trend)}
         </Tile>
         <Tile label={t('queues.out')} value={out === undefined ? '–' : rate(out)} unit={t('queues.aMinute')}>
-          {out !== undefined && trend !== null
-            ? t('queues.in', { n: rate(Math.max(out + trend.perMinute, 0)) })
-            : t('queues.outWhat')}
+          {t('queues.outWhat')}
+          {came != null && <span> · {t('queues.in', { n: rate(came) })}</span>}
         </Tile>
         <Tile label={t('queues.waited')} value={waits?.p95 == null ? '–' : duration(waits.p95)}>
           {waits?.p50 == null ? t('queues.waitedNone') : t('queues.waitedHalf', { time: duration(waits.p50) })}
@@ -48,15 +50,15 @@ export function Figures({ queue, waits }: FiguresProps) {
   )
 }
 
-/** The minutes whose average is the rate. */
+/** The minutes whose average is the rate of runs. */
 const MINUTES = 5
 
-/** Returns the runs that ended in a minute, on the average of the last complete ones. */
-function runsPerMinute({ to, minutes }: QueueWaits): number {
+/** Returns the runs that ended in a minute, on the average of the last complete minutes. */
+function runsPerMinute({ to, minutes }: QueueWaits, n: number): number {
   // The last minute is not over yet.
   const end = Date.parse(to) - 60_000
-  const recent = minutes.filter(({ at }) => Date.parse(at) < end && Date.parse(at) >= end - MINUTES * 60_000)
-  return recent.reduce((sum, { runs }) => sum + runs, 0) / MINUTES
+  const recent = minutes.filter(({ at }) => Date.parse(at) < end && Date.parse(at) >= end - n * 60_000)
+  return recent.reduce((sum, { runs }) => sum + runs, 0) / n
 }
 
 function trendText(trend: Queue['trend']): string {
@@ -77,7 +79,7 @@ function Limits({ queue }: { queue: string }) {
         <p key={`${limit.id} ${limit.key}`} class="note row wraps">
           <span class="grow">
             <a class="link" href={at('/limits')}>
-              {nameOf(limit)}
+              {limitName(limit)}
             </a>{' '}
             {figuresOf(limit)}
           </span>

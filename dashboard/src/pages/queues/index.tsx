@@ -9,6 +9,7 @@ import { Paging, pageOf } from '../../components/paging.tsx'
 import { FROM_THE_START, Search } from '../../components/search.tsx'
 import { Pill } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
+import { WaitBar } from '../../components/wait.tsx'
 import { number } from '../../format/number.ts'
 import { duration, secondsSince } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
@@ -58,11 +59,7 @@ export default function Queues() {
           <Table
             label={t('nav.queues')}
             rows={rows}
-            columns={columnsOf(
-              { by, setBy: (by) => change({ by, ...FROM_THE_START }) },
-              { of: waited, most: Math.max(1, ...found.map(waited)) },
-              reload,
-            )}
+            columns={columnsOf({ by, setBy: (by) => change({ by, ...FROM_THE_START }) }, waited, reload)}
             keyOf={({ name }) => name}
             onOpen={({ name }) => route(at(`/queues/${encoded(name)}`))}
           />
@@ -82,8 +79,8 @@ function order(by: Sorting, waited: (queue: LiveQueue) => number): (a: LiveQueue
 
 function columnsOf(
   { by, setBy }: { by: Sorting; setBy(by: Sorting): void },
-  /** How long the oldest job of a queue has waited, and the longest such time of all queues. */
-  waited: { of(queue: LiveQueue): number; most: number },
+  /** How long the oldest job of a queue has waited. */
+  waited: (queue: LiveQueue) => number,
   reload: () => Promise<void>,
 ): Column<LiveQueue>[] {
   const sorted = (name: Sorting) => ({
@@ -120,10 +117,8 @@ function columnsOf(
       ...sorted('latency'),
       cell: (queue) => (
         <>
-          {duration(waited.of(queue))}
-          <span class="meter" style={{ '--v': (waited.of(queue) / waited.most) * 100 }}>
-            <i />
-          </span>
+          {duration(waited(queue))}
+          <WaitBar seconds={waited(queue)} />
         </>
       ),
     },
