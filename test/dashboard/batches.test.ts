@@ -38,7 +38,8 @@ inBrowser('batches', (open) => {
     await page.getByRole('link', { name: 'in another batch' }).click()
     await page.getByRole('heading', { name: 'nightly <b>import</b>' }).waitFor()
 
-    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.keyboard.press('Shift+D')
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel the batch' }).click()
     await page.getByText(`The pending jobs of batch ${bid} are cancelled`).waitFor()
     await page.getByText('No job is open').waitFor()
     await page.getByRole('heading', { name: /failed/ }).waitFor()

@@ -383,7 +383,11 @@ test('an error names what a request can send, and no method or call of the libra
 test('a job has its batch, its locks, and the limit for which it waits', async () => {
   const t = api()
   const { opened, open } = gate()
-  const Limited = t.hq.job('Limited', { limit: { concurrency: 1, by: (key: string) => key } }, async (_ctx, _key: string) => opened)
+  const Limited = t.hq.job(
+    'Limited',
+    { limit: { concurrency: 1, by: (key: string) => key } },
+    async (_ctx, _key: string) => opened,
+  )
   const Unique = t.hq.job('Unique', { unique: true }, async () => {})
   const detail = async (jid: string | null) => (await t.call('GET', `/api/v1/jobs/${jid}`)).body.job
   const none = { bid: null, limit: null, locks: [] }

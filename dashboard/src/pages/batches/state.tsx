@@ -3,6 +3,7 @@
 import { tell } from '../../api/client.ts'
 import type { Batch } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
+import { confirm } from '../../components/confirm.tsx'
 import { Pill } from '../../components/status.tsx'
 import { doing } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
@@ -20,14 +21,27 @@ interface CancelProps {
   reload(): Promise<unknown>
 }
 
-export function Cancel({ batch: { bid, pending }, small = false, reload }: CancelProps) {
+export function Cancel({ batch: { bid, description, pending }, small = false, reload }: CancelProps) {
   if (pending === 0) return null
   const cancel = async () => {
+    const yes = await confirm({
+      title: t('batches.cancelTitle', { n: pending }),
+      body: t('batches.cancelBody'),
+      parts: [{ name: description ?? bid, count: pending }],
+      act: t('batches.cancelAct'),
+      keep: t('task.keepRunning'),
+    })
+    if (!yes) return
     await doing(tell('POST', `/batches/${encoded(bid)}/cancel`), () => t('batches.cancelled', { bid }))
     await reload()
   }
   return (
-    <button type="button" class={small ? 'btn s' : 'btn'} onClick={() => void cancel()}>
+    <button
+      type="button"
+      class={small ? 'btn s' : 'btn'}
+      {...{ [small ? 'data-row-key' : 'data-key']: 'D' }}
+      onClick={() => void cancel()}
+    >
       {t('batches.cancel')}
     </button>
   )

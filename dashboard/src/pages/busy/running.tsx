@@ -75,7 +75,7 @@ function columns(reload: () => Promise<void>): Column<RunningJob>[] {
             title: <span class="vh">{t('acts')}</span>,
             class: 'num',
             cell: (job: RunningJob) => (
-              <button type="button" class="btn s risk" onClick={() => void cancel(job, reload)}>
+              <button type="button" class="btn s risk" data-row-key="D" onClick={() => void cancel(job, reload)}>
                 {t('busy.cancelAsk')}
               </button>
             ),

@@ -87,7 +87,7 @@ function Release({ lock: { key, jid }, reload }: { lock: UniqueLock; reload(): P
   }
   return (
     <span class="acts-cell">
-      <button type="button" class="btn s" onClick={() => void release()}>
+      <button type="button" class="btn s" data-row-key="r" onClick={() => void release()}>
         {t('locks.release')}
       </button>
     </span>

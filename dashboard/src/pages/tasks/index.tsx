@@ -24,7 +24,7 @@ import { memberFilters, withoutFilters } from './member-chips.tsx'
 import { MetaChips } from './meta.tsx'
 import { Selected } from './selected.tsx'
 import { StatePill } from './state.tsx'
-import { ACT_TEXTS, actOnTasks, canAct, rejectedCount, type TaskAct } from './task-acts.ts'
+import { ACT_KEYS, ACT_TEXTS, actOnTasks, canAct, rejectedCount, type TaskAct } from './task-acts.ts'
 
 const STATES: readonly TaskState[] = ['adding', 'running', 'paused', 'interrupted', 'cancelling', 'done', 'cancelled']
 
@@ -178,6 +178,7 @@ function RowActs({ task, onAct }: { task: TaskStatus; onAct(act: TaskAct, task: 
               type="button"
               key={act}
               class="btn ghost s sq"
+              data-row-key={ACT_KEYS[act]}
               title={t(ACT_TEXTS[act])}
               aria-label={`${t(ACT_TEXTS[act])}: ${task.name}`}
               onClick={() => onAct(act, task)}

@@ -7,7 +7,6 @@ import {
   type Limit,
   type LimitAnswer,
   type LimitNumbers,
-  type LimitState,
   type LimitStore,
   LONGEST_CHECK_MS,
   type ReleaseSlotEffect,
