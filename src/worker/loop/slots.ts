@@ -331,7 +331,7 @@ export class Slots {
     this.#endBroken(attempt, thrown)
   }
 
-  /** Ends an attempt without its settlement. Otherwise the job would come back for ever, and take its worker with it. */
+  /** Sends a job whose settlement could not be made to the dead set, unchanged. Requeued, it would fail so for ever. */
   #endBroken(attempt: Attempt, thrown: unknown): void {
     if (this.running.isCurrent(attempt)) this.#endDeadUnchanged(attempt.fetched, thrown)
     this.#slotFreed()
