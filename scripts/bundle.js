@@ -65,6 +65,19 @@ const dictionaryOfCommands = {
   },
 }
 
+// Nothing here uses transports of pino. They load modules by names that are known only when they run.
+let hasTransports = false
+const noTransports = {
+  name: 'no-transports',
+  load: {
+    filter: { id: /\/pino\/lib\/transport\.js$/ },
+    handler: () => {
+      hasTransports = true
+      return "module.exports = () => { throw new Error('this pino has no transports') }"
+    },
+  },
+}
+
 /** Throws at a tagged template that is not ASCII, because its tag may read the text without its escapes. */
 function refuseTagged(node) {
   if (node.type === 'TaggedTemplateExpression') {
@@ -84,14 +97,9 @@ const bundle = await rolldown({
   checks: { ineffectiveDynamicImport: false },
   plugins: [
     {
-      // What a module names beside itself is there, where its code is not.
-      name: 'beside',
-      transform: (code, id) => ({
-        code: code
-          .replace(/(?<=\.js', )import\.meta\.url/g, `new URL('../${nameOf(id)}.js', import.meta.url)`)
-          .replace(new RegExp(`(?<=\\brequire\\(')(${REQUIRED.join('|')})(?='\\))`, 'g'), './$1.cjs'),
-        map: null,
-      }),
+      // Bundlers of apps follow the calls in this file, which is not bundled here: it is for all chunks, beside them.
+      name: 'required',
+      resolveId: { filter: { id: /\/required\.cjs$/ }, handler: () => ({ id: './required.cjs', external: true }) },
     },
     {
       // A file of ASCII takes half the memory of another one.
@@ -111,8 +119,9 @@ rmSync(`${root}dist/chunks`, { recursive: true, force: true })
 await bundle.write({
   dir: 'dist',
   format: 'esm',
+  // These keep bundlers of apps from following an import.
+  comments: { annotation: true, legal: false, jsdoc: false },
   // For debuggers: HIGHKIQ_MAPS=1 npm run build. The package has no sources, so it has no maps.
-  comments: false,
   sourcemap: process.env.HIGHKIQ_MAPS === '1',
   entryFileNames: '[name].js',
   chunkFileNames: 'chunks/[name].js',
@@ -132,8 +141,16 @@ await bundle.close()
 for (const name of BUNDLED) {
   copyFileSync(`${root}node_modules/${name}/LICENSE`, `${root}dist/chunks/${name.replace('/', '-')}.LICENSE`)
 }
+const required = new RegExp(`(?<=\\brequire\\(')(${REQUIRED.join('|')})(?='\\))`, 'g')
+const calls = readFileSync(`${root}src/load/required.cjs`, 'utf8')
+writeFileSync(`${root}dist/chunks/required.cjs`, calls.replace(required, './$1.cjs'))
 for (const name of REQUIRED) {
-  const part = await rolldown({ cwd: root, input: { [name]: name }, platform: 'node', plugins: [dictionaryOfCommands] })
+  const part = await rolldown({
+    cwd: root,
+    input: { [name]: name },
+    platform: 'node',
+    plugins: [dictionaryOfCommands, noTransports],
+  })
   const { output } = await part.write({
     dir: 'dist/chunks',
     format: 'cjs',
@@ -154,4 +171,5 @@ for (const name of REQUIRED) {
 const client = await rolldown({ cwd: root, input: 'src/http-client/index.ts', platform: 'browser' })
 await client.write({ file: 'dist/http-client/index.js', format: 'esm', comments: false })
 await client.close()
+if (!hasTransports) throw new Error('pino has no lib/transport.js any more: change scripts/bundle.js')
 if (!hasDictionary) throw new Error('ioredis has no Commander.js any more: change scripts/bundle.js')

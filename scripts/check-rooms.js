@@ -26,16 +26,16 @@ const PARTS = [
 const PORT = ['events/recording', 'worker/background-service', 'worker/engine', 'worker/executor', 'worker/plugin']
 
 /** What every part of the SQLite store but its file may import. */
-const SQLITE = ['job', 'store/contract', 'store/sqlite/sql.generated', 'store/sqlite/file']
+const SQLITE = ['job', 'load', 'store/contract', 'store/sqlite/sql.generated', 'store/sqlite/file']
 
 const ROOMS = {
   job: [],
-  load: ['job'],
+  load: ['job', 'version.generated'],
   i18n: [],
-  thread: [],
+  thread: ['load'],
   'store/contract': ['job'],
   'store/sqlite/sql.generated': [],
-  'store/sqlite/file': ['job', 'store/contract', 'store/sqlite/sql.generated', 'thread'],
+  'store/sqlite/file': ['job', 'load', 'store/contract', 'store/sqlite/sql.generated', 'thread'],
   'store/sqlite/queues': SQLITE,
   'store/sqlite/ledgers': [...SQLITE, 'store/sqlite/queues'],
   'store/sqlite/jobs': [...SQLITE, 'store/sqlite/queues', 'store/sqlite/ledgers'],
@@ -45,11 +45,11 @@ const ROOMS = {
   'store/sqlite/transfers': [...SQLITE, ...['jobs', 'tasks', 'ordered'].map((name) => `store/sqlite/${name}`)],
   'store/sqlite': ['store/contract', 'store/sqlite'],
   'store/redis/lua.generated': [],
-  'store/redis/server': ['job', 'store/contract', 'store/redis/lua.generated'],
+  'store/redis/server': ['job', 'load', 'store/contract', 'store/redis/lua.generated'],
   'store/redis/jobs': ['job', 'store/contract', 'store/redis/lua.generated', 'store/redis/server'],
   'store/redis/tasks': ['job', 'store/contract', 'store/redis/lua.generated', 'store/redis/server', 'store/redis/jobs'],
   'store/redis/workers': [
-    ...['job', 'store/contract', 'store/redis/lua.generated', 'store/redis/server'],
+    ...['job', 'load', 'store/contract', 'store/redis/lua.generated', 'store/redis/server'],
     ...['store/redis/jobs', 'store/redis/tasks'],
   ],
   'store/redis/ordered': [
@@ -81,14 +81,25 @@ const ROOMS = {
   cron: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
   unique: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
   batches: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
-  alerts: ['job', 'store/contract', 'i18n', 'inspect', 'ordered', 'tasks', 'worker', 'version.generated', 'app/port'],
+  alerts: [
+    'job',
+    'load',
+    'store/contract',
+    'i18n',
+    'inspect',
+    'ordered',
+    'tasks',
+    'worker',
+    'version.generated',
+    'app/port',
+  ],
   transfer: ['job', 'store/contract', 'inspect'],
   cancellation: ['job', 'store/contract', 'inspect', 'worker', 'app/port'],
   activejob: ['job', 'client'],
   app: [...PARTS, 'app/port', 'environment', 'store/open', 'activejob', 'log'],
   environment: ['job'],
   'log/line': ['job'],
-  log: ['job', 'environment', 'log/line'],
+  log: ['job', 'environment', 'load', 'log/line'],
   'version.generated': [],
   'http-client': ['job/error-codes'],
   index: [...PARTS, 'app'],
@@ -114,6 +125,7 @@ const ROOMS = {
     'index',
     'inspect/store-reads',
     'job',
+    'load',
     'tasks',
     'i18n',
     'http/access',

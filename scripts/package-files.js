@@ -11,13 +11,16 @@ const starts = entries.flatMap((path) =>
 
 /** Imports and `require`; `#dist/` is the folder itself. */
 const IMPORTS = /\b(?:from|import|require)\s*\(?\s*["']((?:\.|#dist\/)[^"']+)["']/g
-/** Files that are loaded by URL: `new URL('./a.js', import.meta.url)`, or in a chunk `new URL('./a.js', new URL('../folder/b.js', import.meta.url))`. */
-const URLS = /["'](\.[^"']+\.js)["'], (?:new URL\(["'](\.[^"']+)["'], )?import\.meta\.url\)/g
+/** Files that are loaded by their path in dist. */
+const FILES = /\b(?:packageFile|new Thread)\(["']([^"']+\.js)["']/g
+/** Files that are loaded by URL. */
+const URLS = /["'](\.[^"']+\.js)["'], import\.meta\.url\)/g
 
 function pathsOf(text) {
   const imports = [...text.matchAll(IMPORTS)].map(([, path]) => path)
-  const urls = [...text.matchAll(URLS)].map(([, path, base = '']) => `${base.replace(/[^/]+$/, '')}${path}`)
-  return [...imports, ...urls]
+  const files = [...text.matchAll(FILES)].map(([, path]) => `/${path}`)
+  const urls = [...text.matchAll(URLS)].map(([, path]) => path)
+  return [...imports, ...files, ...urls]
 }
 
 const reached = new Set(starts)

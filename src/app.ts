@@ -97,8 +97,8 @@ export class Highkiq extends Inspection {
    * @example export const hq = Highkiq.once('app', () => new Highkiq())
    */
   static once(name: string, make: () => Highkiq): Highkiq {
-    const app = once(name, make, (made) => isApp(made) && #app in made)
-    app.#app.allowRedefinition()
+    const app = once(name, make, isApp)
+    app[PORT].allowRedefinition()
     return app
   }
 

@@ -1,15 +1,11 @@
-import { createRequire } from 'node:module'
 import { isatty } from 'node:tty'
 import { threadId } from 'node:worker_threads'
 import type { DestinationStream } from 'pino'
 import { logLevel, variable } from './environment.ts'
 import { parseJson } from './job/json.ts'
 import type { Logger } from './job/logger.ts'
+import required from './load/required.cjs'
 import { type Entry, type LineOptions, lineOf, lineOptions } from './log/line.ts'
-
-const require = createRequire(import.meta.url)
-/** An app with a logger of its own does not need pino. */
-const loadPino = () => require('pino') as typeof import('pino')
 
 /**
  * Returns the default logger: coloured lines on a terminal, JSON otherwise, or the format of HIGHKIQ_LOG_FORMAT. It writes
@@ -18,7 +14,8 @@ const loadPino = () => require('pino') as typeof import('pino')
 export function defaultLogger(): Logger {
   const file = variable('HIGHKIQ_LOG_FILE')
   const options = lineOptions(file === undefined && isatty(2), process.env)
-  const { pino } = loadPino()
+  // An app with a logger of its own does not need pino.
+  const { pino } = required.pino()
   // pino writes this format itself.
   if (options.format === 'json') {
     return pino({ level: logLevel(), ...(options.time ? {} : { timestamp: false }) }, destination(file))
@@ -26,8 +23,10 @@ export function defaultLogger(): Logger {
   return pino({ level: logLevel() }, options.format === 'pretty' ? pretty(file, options) : reformatted(file, options))
 }
 
-function destination(file: string | undefined): ReturnType<ReturnType<typeof loadPino>['destination']> {
-  const to = loadPino().destination({ dest: file ?? 2, sync: true, ...(file === undefined ? {} : { mkdir: true }) })
+function destination(file: string | undefined): ReturnType<typeof import('pino').destination> {
+  const to = required
+    .pino()
+    .destination({ dest: file ?? 2, sync: true, ...(file === undefined ? {} : { mkdir: true }) })
   // logrotate and the like send this signal when they have moved the file.
   if (file !== undefined) process.on('SIGUSR2', () => to.reopen())
   return to
@@ -35,7 +34,7 @@ function destination(file: string | undefined): ReturnType<ReturnType<typeof loa
 
 function pretty(file: string | undefined, { time }: LineOptions): DestinationStream {
   // Loaded here, because only terminals need it.
-  const { prettyFactory } = require('pino-pretty') as typeof import('pino-pretty')
+  const { prettyFactory } = required.pinoPretty()
   const prettified = prettyFactory({
     ignore: time ? 'pid,hostname' : 'pid,hostname,time',
     translateTime: 'SYS:HH:MM:ss.l',

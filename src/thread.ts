@@ -5,6 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker, type WorkerOptions, workerData } from 'node:worker_threads'
+import { packageFile } from './load/package.ts'
 
 /** The cells of the memory that a thread shares with its parent. */
 const CALLS = 0
@@ -18,13 +19,16 @@ const own = (workerData as { nativeCalls?: Int32Array } | null)?.nativeCalls
 /** The memory of each living thread. */
 const living = new Set<Int32Array>()
 
-/** A thread whose `terminate` waits for the native call that runs in it; `options.workerData` must be an object. */
+/**
+ * A thread that runs a file of `dist`. Its `terminate` waits for the native call that runs in it. `options.workerData` must
+ * be an object.
+ */
 export class Thread extends Worker {
   readonly #nativeCalls: Int32Array
 
-  constructor(file: URL, options: WorkerOptions) {
+  constructor(file: string, options: WorkerOptions) {
     const nativeCalls = new Int32Array(new SharedArrayBuffer(8))
-    super(file, { ...options, workerData: { ...options.workerData, nativeCalls } })
+    super(packageFile(file), { ...options, workerData: { ...options.workerData, nativeCalls } })
     this.#nativeCalls = nativeCalls
     if (living.size === 0) process.on('exit', endThreads)
     living.add(nativeCalls)

@@ -1,10 +1,9 @@
 /** Sends messages to webhooks, chats and mail servers. No error and no log line has an address or a password. */
 
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import type { Language } from '../i18n/phrase.js'
 import { HighkiqError } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
+import { importOptional } from '../load/package.ts'
 import { VERSION } from '../version.generated.ts'
 import { type Message, mailOf, slackBody, webhookBody } from './message.ts'
 import type { Target } from './options.ts'
@@ -87,30 +86,11 @@ function abortOf(signal: AbortSignal): Promise<never> {
   })
 }
 
-/** Not a literal, so that bundlers of apps do not follow it: nodemailer is an optional peer. */
-const NODEMAILER = ['node', 'mailer'].join('')
-
-/** Loads nodemailer from beside this package, or from the folder of the app. @throws ALERT_NOT_SENT */
+/** @throws ALERT_NOT_SENT */
 async function loadMailer(): Promise<Mailer> {
-  try {
-    return mailerOf(await import(NODEMAILER))
-  } catch (thrown) {
-    if (!isMissing(thrown)) throw thrown
-  }
-  try {
-    return mailerOf(createRequire(join(process.cwd(), 'package.json'))(NODEMAILER))
-  } catch (thrown) {
-    if (!isMissing(thrown)) throw thrown
-  }
-  throw new HighkiqError('ALERT_NOT_SENT', 'e-mails need the package nodemailer: npm i nodemailer')
-}
-
-function mailerOf(module: { default?: Mailer } & Partial<Mailer>): Mailer {
-  return (module.createTransport ? module : module.default) as Mailer
-}
-
-function isMissing(thrown: unknown): boolean {
-  return ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes((thrown as NodeJS.ErrnoException).code ?? '')
+  const mailer = await importOptional('nodemailer')
+  if (!mailer) throw new HighkiqError('ALERT_NOT_SENT', 'e-mails need the package nodemailer: npm i nodemailer')
+  return mailer as Mailer
 }
 
 const REASONS: Record<string, string> = {

@@ -32,6 +32,8 @@ export interface AppPort {
   readonly registry: { get(name: string): JobDefinition | undefined }
   readonly hooks: Pick<Engine, 'report' | 'died'>
   readonly settings: Settled
+  /** Makes each later definition of a name replace the one before it. */
+  allowRedefinition(): void
   /** Adds a plugin for the jobs of all workers. */
   addPlugin(plugin: Plugin): void
   /** Returns what running a job in this process uses. */

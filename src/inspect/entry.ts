@@ -5,7 +5,7 @@ import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { checkOptions } from '../job/options.ts'
 import type { Entry, SetName, Swap } from '../store/contract.ts'
 import { addedToQueue, changed, deleted, isOver, killed, notifyDeath, notifyOver, trimDead } from './actions.ts'
-import { JobRecord } from './record.ts'
+import { JobRecord, KIND } from './record.ts'
 
 export interface KillOptions {
   /** Whether to call the death handlers. */
@@ -19,6 +19,7 @@ export interface KillOptions {
  * was removed meanwhile.
  */
 export class SetEntry extends JobRecord {
+  static override readonly [KIND] = 'entry'
   readonly set: SetName
   /** The time when it is due, or when it died or finished, in seconds since the epoch. */
   readonly score: number

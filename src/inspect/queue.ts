@@ -8,7 +8,7 @@ import { EFFECT_MEMBERS, effectsOf, notifyOver } from './actions.ts'
 import { type BulkResult, checkSweep, type SweepOptions } from './bulk.ts'
 import { type Search, searchOf } from './pattern.ts'
 import { processesOf, serves } from './process.ts'
-import { JobRecord, latencyOf } from './record.ts'
+import { JobRecord, KIND, latencyOf } from './record.ts'
 import { JobSet } from './set.ts'
 import { findByJid, limitedSets, PAGE_OPTIONS, type Page, type PageOptions, pages, scanFor, walk } from './walk.ts'
 
@@ -38,6 +38,7 @@ export interface QueueSweepOptions extends Omit<SweepOptions, 'where'> {
 
 /** A job that waits in its queue. */
 export class QueuedJob extends JobRecord {
+  static override readonly [KIND] = 'queued'
   /** An opaque hint about its position in the queue, for `Queue.findNear`. */
   readonly at: string
   readonly #app: AppPort

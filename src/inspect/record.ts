@@ -7,11 +7,24 @@ import { displayOf } from './display.ts'
 /** A larger backtrace is not unpacked, so that it cannot fill the memory. */
 const MOST_BYTES = 1_000_000
 
+/** What a class of records reads. */
+export const KIND: unique symbol = Symbol.for('highkiq.record')
+
 /**
  * A job read from its stored text, whichever program wrote it. Its properties never throw: a missing field is null or
  * empty. A text that is not valid JSON is its own only argument, as in Sidekiq.
  */
 export class JobRecord {
+  static readonly [KIND]: string = 'job'
+
+  /** Also true for a record of another copy of this package: a bundler may make several. */
+  static [Symbol.hasInstance](value: unknown): boolean {
+    for (let one = (value as object | null)?.constructor; one; one = Object.getPrototypeOf(one)) {
+      if ((one as Partial<typeof JobRecord>)[KIND] === this[KIND]) return true
+    }
+    return false
+  }
+
   /** The text of the job exactly as the store keeps it. */
   readonly text: string
   readonly #queue: string | undefined

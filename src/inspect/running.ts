@@ -2,11 +2,12 @@ import type { AppPort } from '../app/port.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
 import type { RunningJob, Store } from '../store/contract.ts'
 import { runningInOthers } from './process.ts'
-import { JobRecord } from './record.ts'
+import { JobRecord, KIND } from './record.ts'
 import { pages } from './walk.ts'
 
 /** A running job as its process showed it last: up to 10 seconds ago, its progress about a second ago. */
 export class Running extends JobRecord {
+  static override readonly [KIND] = 'running'
   /** The identity of its process. */
   readonly process: string
   /** Identifies the job among the running jobs of its process. */

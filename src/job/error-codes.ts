@@ -76,6 +76,11 @@ export const STATUS = {
    */
   NO_DRIVER: 500,
   /**
+   * A bundler has moved the code of Highkiq away from its files: threads, the dashboard.
+   * What to do: Keep `highkiq` out of the bundle, and install it where the bundle runs.
+   */
+  BUNDLED: 500,
+  /**
    * A jobs file is TypeScript, this Node can't load it, and `tsx` is not installed.
    * What to do: Install `tsx`, use a newer Node, or compile the file.
    */

@@ -1,9 +1,10 @@
 /** Loads the files that define an app's jobs: JavaScript, and TypeScript on every Node. */
 
-import { createRequire, register as registerHooks } from 'node:module'
+import { register as registerHooks } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { HighkiqError } from '../job/errors.ts'
+import { importOptional, importUnbundled, packageFile } from './package.ts'
 
 const TYPESCRIPT = /\.[mc]?tsx?$/
 
@@ -11,15 +12,12 @@ const TYPESCRIPT = /\.[mc]?tsx?$/
 export async function importModule(file: string | URL): Promise<Record<string, unknown>> {
   const url = urlOf(file)
   if (TYPESCRIPT.test(url.pathname)) await understandTypeScript(url)
-  return (await import(url.href)) as Record<string, unknown>
+  return importUnbundled(url.href)
 }
 
 export function urlOf(file: string | URL): URL {
   return typeof file === 'string' && !file.startsWith('file:') ? pathToFileURL(resolve(file)) : new URL(file)
 }
-
-/** Not a literal, so that bundlers of apps do not follow it: `tsx` is an optional peer. */
-const TSX = ['tsx', 'esm', 'api'].join('/')
 
 let prepared: Promise<void> | undefined
 
@@ -30,33 +28,14 @@ let prepared: Promise<void> | undefined
  */
 function understandTypeScript(url: URL): Promise<void> {
   prepared ??= (async () => {
-    const tsx = await findTsx(url)
+    const tsx = (await importOptional('tsx/esm/api', url)) as { register(): unknown } | undefined
     if (!tsx && !(process.features as { typescript?: unknown }).typescript) {
       const message = `${url.pathname} is TypeScript, which Node ${process.versions.node} can't load: run npm i tsx, or use Node 22.18 or newer`
       throw new HighkiqError('NO_TSX', message)
     }
     // This hook must come before that of tsx: the later one asks the earlier one.
-    registerHooks('./ts-as-module.js', import.meta.url, { data: tsx ? 'module' : 'module-typescript' })
+    registerHooks(packageFile('load/ts-as-module.js'), { data: tsx ? 'module' : 'module-typescript' })
     tsx?.register()
   })()
   return prepared
-}
-
-/** Finds the `tsx` that is installed beside this package, or beside the app's file. */
-async function findTsx(url: URL): Promise<{ register(): unknown } | undefined> {
-  try {
-    return await import(TSX)
-  } catch (thrown) {
-    if (!isMissing(thrown)) throw thrown
-  }
-  try {
-    return createRequire(url)(TSX)
-  } catch (thrown) {
-    if (!isMissing(thrown)) throw thrown
-    return undefined
-  }
-}
-
-function isMissing(thrown: unknown): boolean {
-  return ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes((thrown as NodeJS.ErrnoException).code ?? '')
 }

@@ -1,7 +1,7 @@
 /** The package as npm publishes it, and what the programs of its users print. */
 
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
@@ -68,10 +68,25 @@ export function installPacked(packages: string): void {
   symlinkSync('../vitest/vitest.mjs', join(packages, '.bin/vitest'))
 }
 
-/** Copies the packages of `test/frameworks.json`: Next follows no links out of the folder of an app. */
-export function installFrameworks(packages: string): void {
-  const folder = join(root, 'node_modules/.frameworks')
-  installPackages(join(root, 'test/frameworks.json'), folder)
+/** Copies packages of this checkout, and what they need. */
+export function copyPackages(
+  packages: string,
+  names: readonly string[] = ['libsql', ...Object.keys(dependencies())],
+): void {
+  for (const name of names) {
+    const from = join(root, 'node_modules', name)
+    // Another platform has other optional packages.
+    if (existsSync(join(packages, name)) || !existsSync(from)) continue
+    cpSync(from, join(packages, name), { recursive: true })
+    const needed = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8'))
+    copyPackages(packages, Object.keys({ ...needed.dependencies, ...needed.optionalDependencies }))
+  }
+}
+
+/** Copies the packages of `test/frameworks.json`, or another list: Next follows no links out of the folder of an app. */
+export function installFrameworks(packages: string, list = 'frameworks'): void {
+  const folder = join(root, `node_modules/.${list}`)
+  installPackages(join(root, `test/${list}.json`), folder)
   execFileSync('cp', ['-R', `${folder}/node_modules/.`, packages])
   rmSync(join(packages, '.bin'), { recursive: true, force: true })
 }

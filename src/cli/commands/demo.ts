@@ -1,6 +1,7 @@
 /** `highkiq demo` imports a workbook and shows what became of each row. */
 
 import { type Command, InvalidArgumentError } from 'commander'
+import { importUnbundled, packageFile } from '../../load/package.ts'
 import { setExitCode } from '../io.ts'
 import { count } from '../output.ts'
 import { wholeNumber } from '../usage.ts'
@@ -25,8 +26,8 @@ export function register(program: Command): void {
     .option('--out <folder>', 'folder for the files', 'demo-output')
     .option('--web', 'serve the dashboard with the imported rows until Ctrl-C')
     .action(async (options: DemoOptions) => {
-      const example = new URL('../../../examples/demo/demo.js', import.meta.url)
-      const { demo } = (await import(example.href)) as { demo(options: DemoOptions): Promise<number> }
+      const example = packageFile('../examples/demo/demo.js')
+      const { demo } = (await importUnbundled(example.href)) as { demo(options: DemoOptions): Promise<number> }
       setExitCode(await demo(options))
     })
 }

@@ -1,6 +1,7 @@
 /** `highkiq init` adds jobs, a worker and what belongs to them to an existing project. `npm create highkiq` makes a new one. */
 
 import { type Command, Option } from 'commander'
+import { importUnbundled, packageFile } from '../../load/package.ts'
 import { type Io, io } from '../io.ts'
 import { CliError } from '../usage.ts'
 
@@ -33,8 +34,8 @@ export function register(program: Command): void {
     )
     .addHelpText('after', DETAILS)
     .action(async ({ store }: { store?: string }) => {
-      const commands = new URL('../../../create-highkiq/commands.js', import.meta.url)
-      const { init, problemOf } = (await import(commands.href)) as Starter
+      const commands = packageFile('../create-highkiq/commands.js')
+      const { init, problemOf } = (await importUnbundled(commands.href)) as unknown as Starter
       try {
         await init({ store, folder: process.cwd() }, io())
       } catch (thrown) {

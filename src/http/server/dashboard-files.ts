@@ -8,10 +8,8 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { parseAccept } from 'hono/utils/accept'
 import { getMimeType } from 'hono/utils/mime'
 import { HighkiqError } from '../../job/errors.ts'
+import { packageFile } from '../../load/package.ts'
 import { HTML, plainPage } from './html-page.ts'
-
-/** The folder for built code, and the folder for running from source. */
-const FOLDERS = ['../dashboard/', '../../dist/dashboard/'].map((path) => fileURLToPath(new URL(path, import.meta.url)))
 
 /** The placeholder for the mount path in the files. */
 const PLACEHOLDER = '/__base__'
@@ -38,14 +36,14 @@ interface Edition {
 const MOST_EDITIONS = 10
 
 export class Dashboard {
-  readonly #folders: readonly string[]
+  readonly #folder: string | undefined
   /** The build time of `#editions`. */
   #builtAt = 0
   #editions = new Map<string, Promise<Edition>>()
 
   /** @param folder of a build; default: the build of this package */
   constructor(folder?: string) {
-    this.#folders = folder === undefined ? FOLDERS : [folder]
+    this.#folder = folder
   }
 
   /** Returns the page, which is the same for all addresses of the dashboard. */
@@ -79,22 +77,20 @@ export class Dashboard {
     return new Response(new Uint8Array(body), { headers })
   }
 
-  /** Returns undefined when there is no build. */
+  /** Returns undefined when there is no build. @throws BUNDLED */
   async #edition(base: string): Promise<Edition | undefined> {
-    for (const folder of this.#folders) {
-      const built = await stat(join(folder, 'index.html')).catch(() => undefined)
-      if (!built) continue
-      if (this.#builtAt !== built.mtimeMs || this.#editions.size >= MOST_EDITIONS) this.#editions = new Map()
-      this.#builtAt = built.mtimeMs
-      let edition = this.#editions.get(base)
-      if (!edition) {
-        edition = readEdition(folder, base)
-        this.#editions.set(base, edition)
-        edition.catch(() => this.#editions.delete(base))
-      }
-      return edition
+    const folder = this.#folder ?? fileURLToPath(packageFile('dashboard/'))
+    const built = await stat(join(folder, 'index.html')).catch(() => undefined)
+    if (!built) return undefined
+    if (this.#builtAt !== built.mtimeMs || this.#editions.size >= MOST_EDITIONS) this.#editions = new Map()
+    this.#builtAt = built.mtimeMs
+    let edition = this.#editions.get(base)
+    if (!edition) {
+      edition = readEdition(folder, base)
+      this.#editions.set(base, edition)
+      edition.catch(() => this.#editions.delete(base))
     }
-    return undefined
+    return edition
   }
 }
 

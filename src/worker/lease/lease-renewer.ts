@@ -132,7 +132,7 @@ export class LeaseRenewer implements HeldLease {
       renewedAt: this.#renewedAt.buffer as SharedArrayBuffer,
       clockOffset: performance.now() - Number(process.hrtime.bigint()) / 1e6,
     }
-    const thread = new Thread(new URL('./lease-thread.js', import.meta.url), {
+    const thread = new Thread('worker/lease/lease-thread.js', {
       workerData,
       // The thread needs none of the process's flags, such as a debugger's port or a TypeScript loader.
       execArgv: [],

@@ -40,7 +40,7 @@ export class JobThread {
     this.#flag = new Int32Array(interrupted)
     this.#onEnd = onEnd
     const workerData: ThreadData = { ...data, interrupted }
-    this.#thread = new Thread(new URL('./thread.js', import.meta.url), {
+    this.#thread = new Thread('worker/threads/thread.js', {
       workerData,
       resourceLimits,
       name: 'highkiq job',

@@ -3,13 +3,11 @@
  * written now or not at all, and the caller knows whether it may have been carried out.
  */
 
-import { createRequire } from 'node:module'
 import type { ChainableCommander, Redis } from 'ioredis'
 import { HighkiqError, hasCode } from '../../../job/errors.ts'
+import required from '../../../load/required.cjs'
 import type { lua } from '../lua.generated.ts'
 import type { RedisStoreOptions } from './url.ts'
-
-const require = createRequire(import.meta.url)
 
 export type Script = (typeof lua)[keyof typeof lua]
 export type Argument = string | number | Buffer
@@ -50,7 +48,7 @@ export class Connection {
     this.#about = options
     this.#onLost = how.onLost ?? (() => {})
     // Loaded here, because apps that use SQLite do not need it.
-    const ioredis = require('ioredis') as typeof import('ioredis')
+    const ioredis = required.ioredis()
     this.client = new ioredis.Redis({
       ...options.redis,
       lazyConnect: true,

@@ -6,11 +6,9 @@
  * each of them, does not connect again after a Sentinel was restarted, and keeps the process from ending.
  */
 
-import { createRequire } from 'node:module'
 import type { Redis, RedisOptions } from 'ioredis'
+import required from '../../../load/required.cjs'
 import type { RedisStoreOptions } from './url.ts'
-
-const require = createRequire(import.meta.url)
 
 const CHANNEL = '+switch-master'
 /** Milliseconds between two attempts to reach a Sentinel. */
@@ -41,7 +39,7 @@ export class FailoverWatcher {
   #listen({ host, port }: NonNullable<RedisOptions['sentinels']>[number]): Redis {
     const { redis, commandTimeout } = this.#options
     const { sentinelUsername, sentinelPassword, sentinelTLS, name = '', family } = redis
-    const ioredis = require('ioredis') as typeof import('ioredis')
+    const ioredis = required.ioredis()
     const client = new ioredis.Redis({
       host,
       port,

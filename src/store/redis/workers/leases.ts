@@ -1,5 +1,6 @@
 /** The leases of owners. */
 
+import { packageFile } from '../../../load/package.ts'
 import { type ClaimCondition, type Lease, machineOf, type Renewer, type WorkerStore } from '../../contract.ts'
 import type { PriorityQueues } from '../jobs/priority-queues.ts'
 import { lua } from '../lua.generated.ts'
@@ -52,7 +53,7 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
   }
 
   renewer(): Renewer {
-    return { module: new URL('./renewer.js', import.meta.url).href, options: { ...this.server.options } }
+    return { module: packageFile('store/redis/workers/renewer.js').href, options: { ...this.server.options } }
   }
 
   async leases(): Promise<Lease[]> {

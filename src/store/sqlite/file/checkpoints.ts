@@ -91,7 +91,7 @@ export class Checkpoints {
       driver,
       largeFrames: Math.floor(LARGE_BYTES / this.#db.logPageBytes),
     }
-    const thread = new Thread(new URL('./checkpoint-thread.js', import.meta.url), { workerData, execArgv: [] })
+    const thread = new Thread('store/sqlite/file/checkpoint-thread.js', { workerData, execArgv: [] })
     thread.unref()
     thread.on('message', (answer: 'ready' | CheckpointAnswer) => {
       if (answer === 'ready') thread.postMessage('checkpoint')

@@ -4,6 +4,7 @@
  */
 
 import { HighkiqError } from '../../../job/errors.ts'
+import { importOptional, importUnbundled } from '../../../load/package.ts'
 import { enterNativeCall, leaveNativeCall, nativeCall } from '../../../thread.ts'
 import type { SqlConnection } from '../../contract.ts'
 
@@ -46,9 +47,7 @@ function hasNodeSqlite(): boolean {
 }
 
 async function openNodeSqlite(path: string): Promise<Driver> {
-  // The types of Node 20 do not have this module. The variable keeps the compiler from checking it.
-  const module = 'node:sqlite'
-  const { DatabaseSync } = (await withoutExperimentalWarning(() => import(module))) as {
+  const { DatabaseSync } = (await withoutExperimentalWarning(() => importUnbundled('node:sqlite'))) as {
     DatabaseSync: new (path: string) => { exec(sql: string): void; prepare(sql: string): Statement; close(): void }
   }
   const db = new DatabaseSync(path)
@@ -83,7 +82,9 @@ async function openLibsql(path: string): Promise<Driver> {
   let Database: typeof import('libsql')
   enterNativeCall()
   try {
-    Database = (await import('libsql')).default as unknown as typeof import('libsql')
+    const found = await importOptional('libsql')
+    if (!found) throw new Error('libsql is not installed')
+    Database = found as typeof import('libsql')
   } catch (cause) {
     const message = `Node ${process.versions.node} has no SQLite built in: run "npm i libsql" (or use Node 22.13 or later, which needs nothing)`
     throw new HighkiqError('NO_DRIVER', message, undefined, { cause })

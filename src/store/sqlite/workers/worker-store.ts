@@ -1,4 +1,5 @@
 import { HighkiqError } from '../../../job/errors.ts'
+import { packageFile } from '../../../load/package.ts'
 import {
   machineOf,
   type OwnedJob,
@@ -115,7 +116,7 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
 
   readonly renewer: WorkerStore['renewer'] = () => {
     if (this.file.options.path === ':memory:') return null
-    return { module: new URL('./renewer.js', import.meta.url).href, options: { ...this.file.options } }
+    return { module: packageFile('store/sqlite/workers/renewer.js').href, options: { ...this.file.options } }
   }
 
   readonly acquireLock: WorkerStore['acquireLock'] = (name, holder, seconds) =>
