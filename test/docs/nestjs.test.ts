@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Highkiq } from 'highkiq'
@@ -34,13 +34,22 @@ await NestFactory.createApplicationContext(AppModule, { abortOnError: false, log
 })
 `
 
-test('the app of docs/nestjs.md runs its job, stops its worker and passes its test', { timeout: 180_000 }, async () => {
+const VERSIONS = [
+  ['12', 'frameworks'],
+  ['11', 'nestjs-11'],
+]
+const DOES = 'on NestJS %s the app of docs/nestjs.md runs its job, stops its worker and passes its test'
+
+test.each(VERSIONS)(DOES, { timeout: 180_000 }, async (version, list) => {
   const files = ['app.module.ts', 'configured.ts', 'mail.ts', 'main.ts', 'mail.test.ts']
   const { folder } = new Example('docs/nestjs.md', files, (packages) => {
-    installFrameworks(packages)
+    installFrameworks(packages, list)
     installPacked(packages)
+    mkdirSync(join(packages, '@types'), { recursive: true })
     symlinkSync(join(root, 'node_modules/@types/node'), join(packages, '@types/node'))
   })
+  const installed = readFileSync(join(folder, 'node_modules/@nestjs/core/package.json'), 'utf8')
+  expect(JSON.parse(installed).version).toMatch(new RegExp(`^${version}\\.`))
   writeFileSync(join(folder, 'refused.ts'), REFUSED)
   const compilerOptions = {
     ...{ strict: true, skipLibCheck: true, types: ['node'], experimentalDecorators: true, emitDecoratorMetadata: true },
