@@ -30,6 +30,7 @@ export const groups = [
     inspect: 'Inspect and change jobs',
     testing: 'Test your jobs',
     'sql-libraries': 'Drizzle, Kysely, Knex',
+    prisma: 'Prisma',
     frameworks: 'Express, Fastify, Hono',
     nextjs: 'Next.js',
     nestjs: 'NestJS',

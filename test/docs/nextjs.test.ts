@@ -124,7 +124,7 @@ test.each([['Turbopack'], ['webpack', '--webpack']])(
     // A bundle alone can push; a job that waits has a key, although another bundle may have made the app.
     renameSync(join(folder, 'node_modules/highkiq'), join(folder, 'node_modules/moved'))
     const { url: alone } = await start(folder, 'start', { WORKER: '' })
-    const { jid } = await (await pushPrice(alone, 'A-2')).json()
+    const { jid } = (await (await pushPrice(alone, 'A-2')).json()) as { jid: string }
     const found = await (await fetch(`${alone}/jobs/api/v1/jobs?state=queued`, { headers })).json()
     expect(found).toMatchObject({ items: [{ jid, key: expect.stringContaining('~') }] })
     const refused = await fetch(`${alone}/jobs/`, { headers: { ...headers, accept: 'text/html' } })
