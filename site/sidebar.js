@@ -33,6 +33,7 @@ export const groups = [
     prisma: 'Prisma',
     frameworks: 'Express, Fastify, Hono',
     nextjs: 'Next.js',
+    sveltekit: 'SvelteKit',
     nestjs: 'NestJS',
     runtimes: 'Bun and Deno',
   }),

@@ -43,8 +43,8 @@ export class Example {
 /** The page's block behind a line that ends with the file's name. */
 function blockOf(page: string, file: string): string {
   const text = readFileSync(join(root, page), 'utf8')
-  const name = file.replaceAll(/[.[\]]/g, '\\$&')
-  const block = new RegExp(`\`${name}\`:\\n\\n\`\`\`(?:tsx?|js|csv|prisma)\\n(.*?)\`\`\``, 's').exec(text)?.[1]
+  const name = file.replaceAll(/[.+[\]]/g, '\\$&')
+  const block = new RegExp(`\`${name}\`:\\n\\n\`\`\`(?:tsx?|js|csv|prisma|svelte)\\n(.*?)\`\`\``, 's').exec(text)?.[1]
   if (block === undefined) throw new Error(`${page} shows no ${file}`)
   return block
 }
