@@ -79,7 +79,7 @@ export const secondsOf: Record<string, number> = {
   'test/docs/nestjs.test.ts': 60,
   'test/docs/site.test.ts': 60,
   'test/docs/frameworks.test.ts': 50,
-  'test/docs/programs.test.ts': 30,
+  'test/docs/programs.test.ts': 35,
   'test/conformance/sqlite-long.test.ts': 58,
   'test/dashboard/layout.test.ts': 58,
   'test/cli/swarm.test.ts': 55,

@@ -4,13 +4,10 @@ import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { type Block, blocksOf, pages } from './blocks.ts'
+import { type Block, blocksOf, OF_FRAMEWORKS, pages } from './blocks.ts'
 import { Project } from './project.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-
-/** The tests of these pages compile them, with the framework. */
-const OF_FRAMEWORKS = ['docs/nestjs.md', 'docs/nextjs.md']
 
 /** Languages of files that start Highkiq: units, Dockerfiles, Compose and Kubernetes; a Procfile has no name for its own. */
 const OF_SUPERVISORS = ['ini', 'dockerfile', 'yaml', '']

@@ -27,10 +27,13 @@ export const pages = [
   ),
 ]
 
+/** The tests of these pages compile and run them, with the framework. */
+export const OF_FRAMEWORKS = ['docs/nestjs.md', 'docs/nextjs.md']
+
 /** The blocks of a page in this language. */
 export function blocksOf(page: string, language: string): Block[] {
   const text = readFileSync(join(root, page), 'utf8')
-  const fences = text.matchAll(/(?:`([^`\n]+\.\w+)`:\n\n)?^( *)```(\w*)\n(.*?)^ *```$/gms)
+  const fences = text.matchAll(/(?:`([^`\n]+\.(?:tsx?|c?js|rb|csv))`:\n\n)?^( *)```(\w*)\n(.*?)^ *```$/gms)
   return [...fences].flatMap(({ 0: all, 1: file, 2: indent = '', 3: name, 4: code = '', index }) => {
     if (name !== language) return []
     const above = text.slice(0, index + all.indexOf('```'))

@@ -1,4 +1,7 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { sidekiq } from '../interop/program.ts'
 import { suiteWith } from '../programs/suite.ts'
@@ -6,6 +9,7 @@ import { startServer } from '../redis/server.ts'
 import { onRedis } from '../redis/suite.ts'
 import { blocksOf } from './blocks.ts'
 import { Example } from './example.ts'
+import { written } from './packed.ts'
 
 test.each([
   ['bullmq', 'shop.ts', "[ 'a.html', 'b.html' ]\n3\n[ 'converted a.pdf' ]\n"],
@@ -18,6 +22,22 @@ test.each([
   ['own-tables', 'move.ts', '2 jobs\n'],
 ])('the example for people who come from %s does what it says', (origin, file, printed) => {
   expect(new Example(`docs/from-${origin}.md`, [file]).run(file)).toBe(printed)
+})
+
+test('the jobs beside the class of Sidekiq run with the command of their page', async () => {
+  const { folder } = new Example('docs/from-sidekiq.md', ['charge.ts'], ['tsx'])
+  const command = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
+  const args = ['work', '-r', 'charge.ts', '-q', 'critical', '-q', 'low']
+  expect(readFileSync(new URL('../../docs/from-sidekiq.md', import.meta.url), 'utf8')).toContain(
+    `highkiq ${args.join(' ')}`,
+  )
+  const { HIGHKIQ_URL: _, VITEST: __, ...env } = process.env
+  const worker = spawn(process.execPath, [command, ...args], { cwd: folder, env })
+  onTestFinished(() => void worker.kill('SIGKILL'))
+  const lines = [/charging 1250 for order 7/, /charging 990 for order 8/, /charging 10 for order 9/]
+  await Promise.all(lines.map((line) => written(worker, line)))
+  worker.kill('SIGTERM')
+  expect(await once(worker, 'exit')).toEqual([0, null])
 })
 
 test('the loop of a table of jobs does what its page says', () => {

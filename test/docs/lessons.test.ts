@@ -19,6 +19,19 @@ test('new code gives a default to jobs of the old code, also under their old nam
   expect(printed).toBe('picture 7, 1200 wide\npicture 8, 800 wide\n')
 })
 
+test('the jobs of the old form are counted in queues and sets', () => {
+  const example = new Example('docs/upgrades.md', ['left.ts'])
+  const push = `import { Highkiq } from 'highkiq'
+const hq = new Highkiq()
+await hq.push({ class: 'ResizePicture', args: [7], queue: 'pictures' })
+await hq.push({ class: 'ResizePicture', args: [8], at: Date.now() / 1000 + 60 })
+await hq.push({ class: 'Resize', args: [9] })
+await hq.close()`
+  writeFileSync(join(example.folder, 'push.ts'), push)
+  example.run('push.ts')
+  expect(example.run('left.ts')).toBe('2 jobs of the old form\n')
+})
+
 test('a rejected row of a spreadsheet is corrected in its report and imported', () => {
   const example = new Example('docs/import.md', ['products.csv', 'import.ts'])
   for (const _run of ['the first', 'the same again']) {

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { blocksOf, pages } from './blocks.ts'
+import { blocksOf, OF_FRAMEWORKS, pages } from './blocks.ts'
+import { folderOf } from './project.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -135,51 +136,95 @@ await HardJob.performAsync('stored')`,
   'docs/wire.md, Numbers': {},
 }
 
-/** The programs by their page and heading; the second one below a heading has a number. */
-function programs(): Map<string, string> {
+/** Fragments that do not run in the shop: why. */
+const NOT_IN_SHOP: Record<string, string> = {
+  'docs/guide.md, To another store': 'the Redis of another region',
+  'docs/http.md, Mount it in your app': 'it listens on a port that may be in use',
+  'docs/http.md, Use the client for browsers and Node': 'the server of a shop on the web',
+  'docs/secure.md, Require a login': 'it listens on ports that may be in use',
+  'docs/secure.md, Use the login of your app': 'it listens on a port that may be in use',
+  'docs/tasks.md, What you can do with a task': 'a report that a person has corrected; import.ts shows it',
+  'docs/tasks.md, Retry rejected rows': 'a report that a person has corrected; import.ts shows it',
+  'docs/tasks.md, Resume after the producer died': 'a producer that died',
+  'docs/testing.md, The shortest version': 'a test runner',
+  'docs/testing.md, With Vitest': 'a test runner',
+  'docs/testing.md, With node:test': 'a test runner',
+  'docs/workers.md, Workers': 'it runs until a signal',
+}
+
+/** What comes before some fragments. */
+const BEFORE: Record<string, string> = {
+  'docs/guide.md, In one transaction with your own rows': `await hq.transaction((db) => db.exec('CREATE TABLE "order" (id)'))`,
+  'docs/ordered.md, From an app that does not define the queue': `import { Highkiq } from 'highkiq'
+const other = new Highkiq()
+other.ordered('SyncUser', { shards: 5 }, async () => {})
+await other.worker().start()`,
+}
+const WAITS = /\.wait\(|wait: true|hq\.result\(/
+
+/** The blocks that have no file name, by their page and heading; the second one below a heading has a number. */
+function unnamedBlocks(isWanted: (code: string) => boolean): Map<string, string> {
   const found = new Map<string, string>()
-  for (const page of pages) {
+  for (const page of pages.filter((page) => !OF_FRAMEWORKS.includes(page))) {
     for (const { heading, code, file } of blocksOf(page, 'ts')) {
-      if (file !== undefined || !code.includes('new Highkiq(')) continue
-      const name = `${page}, ${heading}`
-      found.set(found.has(name) ? `${name} (2)` : name, code)
+      if (file !== undefined || !isWanted(code)) continue
+      const place = `${page}, ${heading}`
+      let name = place
+      for (let n = 2; found.has(name); n++) name = `${place} (${n})`
+      found.set(name, code)
     }
   }
   return found
 }
 
-test('each whole program of the docs runs as it stands, and prints what its page says', { timeout: 180_000 }, () => {
-  const found = programs()
-  expect([...found.keys()].sort()).toEqual(Object.keys(LESSONS).sort())
+const isWhole = (code: string) => code.includes('new Highkiq(')
+
+/** Runs programs in one process, each in a folder of its own with these files. Returns the lines that each printed. */
+function run(programs: Map<string, Lesson & { files: Record<string, string> }>): Record<string, string[] | undefined> {
   const all = mkdtempSync(join(tmpdir(), 'highkiq-lessons-'))
   onTestFinished(() => rmSync(all, { recursive: true, force: true }))
   const packages = join(all, 'node_modules')
   mkdirSync(packages)
   symlinkSync(root, join(packages, 'highkiq'))
-  symlinkSync(join(root, 'node_modules/@opentelemetry'), join(packages, '@opentelemetry'))
+  for (const name of ['@opentelemetry', 'zod']) symlinkSync(folderOf(name), join(packages, name))
   writeFileSync(join(all, 'package.json'), '{ "type": "module" }')
-  const folders = Object.entries(LESSONS).map(
-    ([name, { env, files = {}, before = '', after = '', prints = [] }], i) => {
-      const folder = join(all, String(i))
-      mkdirSync(folder)
-      for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text)
-      const code = found.get(name) ?? ''
-      const [, app] = /(\w+) = new Highkiq\(/.exec(code) ?? []
-      writeFileSync(join(folder, 'main.ts'), `${before}\n${code}\n${after}\nexport { ${app} as lesson }\n`)
-      writeFileSync(join(folder, 'lesson.json'), JSON.stringify({ env, lines: prints.length }))
-      return folder
-    },
-  )
+  const folders = Array.from(programs.values(), ({ env, files, prints }, i) => {
+    const folder = join(all, String(i))
+    mkdirSync(folder)
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text)
+    writeFileSync(join(folder, 'lesson.json'), JSON.stringify({ env, lines: prints?.length }))
+    return folder
+  })
   const tsx = join(root, 'node_modules/tsx/dist/loader.mjs')
   const runner = fileURLToPath(new URL('run-lessons.ts', import.meta.url))
-  const printed = execFileSync(process.execPath, ['--import', tsx, runner, ...folders], {
-    cwd: all,
-    encoding: 'utf8',
-    maxBuffer: 1e8,
-  })
+  const args = ['--import', tsx, runner, ...folders]
+  const printed = execFileSync(process.execPath, args, { cwd: all, encoding: 'utf8', maxBuffer: 1e8 })
   const results: Record<string, string[]> = JSON.parse(printed)
-  const names = Object.keys(LESSONS)
-  expect(Object.fromEntries(folders.map((folder, i) => [names[i], results[folder]]))).toEqual(
-    Object.fromEntries(names.map((name) => [name, LESSONS[name]?.prints ?? []])),
-  )
+  return Object.fromEntries([...programs.keys()].map((name, i) => [name, results[folders[i] as string]]))
+}
+
+test('each whole program of the docs runs as it stands, and prints what its page says', { timeout: 180_000 }, () => {
+  const found = unnamedBlocks(isWhole)
+  expect([...found.keys()].sort()).toEqual(Object.keys(LESSONS).sort())
+  const lessons = Object.entries(LESSONS).map(([name, lesson]) => {
+    const { files, before = '', after = '', prints = [] } = lesson
+    const code = found.get(name) ?? ''
+    const [, app] = /(\w+) = new Highkiq\(/.exec(code) ?? []
+    const main = `${before}\n${code}\n${after}\nexport { ${app} as lesson }\n`
+    return [name, { ...lesson, prints, files: { ...files, 'main.ts': main } }] as const
+  })
+  expect(run(new Map(lessons))).toEqual(Object.fromEntries(lessons.map(([name, { prints }]) => [name, prints])))
+})
+
+test('each fragment of the docs runs in the shop around it', { timeout: 180_000 }, () => {
+  const found = unnamedBlocks((code) => !isWhole(code))
+  for (const name of Object.keys(NOT_IN_SHOP)) expect(found.delete(name), name).toBe(true)
+  const shop = readFileSync(new URL('shop.ts', import.meta.url), 'utf8')
+  const table = 'sku,price\na-1,12.50\n'
+  const fragments = Array.from(found, ([name, code]) => {
+    const worker = WAITS.test(code) ? 'await hq.worker({ pollInterval: 0.02 }).start()' : ''
+    const main = `import { lesson } from './shop.ts'\n${worker}\n${BEFORE[name] ?? ''}\n${code}\nexport { lesson }\n`
+    return [name, { files: { 'shop.ts': shop, 'main.ts': main, 'products.csv': table, 'prices.csv': table } }] as const
+  })
+  expect(run(new Map(fragments))).toEqual(Object.fromEntries(fragments.map(([name]) => [name, []])))
 })

@@ -1,6 +1,7 @@
 /**
  * Runs the programs of pages one after another in this process, each in a folder of its own with a store of its own, and
- * prints as JSON what each has printed. A worker runs their jobs until as many lines were printed as the lesson has.
+ * prints as JSON what each has printed. A worker runs their jobs until as many lines were printed as the lesson has. Of a
+ * lesson without lines only an error is printed.
  */
 
 import { existsSync, readFileSync } from 'node:fs'
@@ -8,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import type { Highkiq } from 'highkiq'
 
-const MOST_SECONDS = 15
+const MOST_SECONDS = 30
 /** What each line of the log has, and a page does not speak of. */
 const COMMON = ['level', 'time', 'pid', 'hostname', 'jid', 'class', 'queue', 'bid', 'msg', 'context', 'err']
 
@@ -35,6 +36,10 @@ async function run(folder: string): Promise<string[]> {
   const all = () => [...printed.trim().split('\n'), ...logged(log)].filter((line) => line !== '').map(withoutIds)
   try {
     const { lesson } = (await inTime(import(pathToFileURL(`${folder}/main.ts`).href))) as { lesson: Highkiq }
+    if (lines === undefined) {
+      await lesson.close()
+      return []
+    }
     if (all().length < lines) {
       await lesson.worker({ pollInterval: 0.02 }).start()
       for (const end = Date.now() + MOST_SECONDS * 1000; all().length < lines && Date.now() < end; ) await sleep(20)
@@ -42,7 +47,7 @@ async function run(folder: string): Promise<string[]> {
     await lesson.close()
     return all()
   } catch (thrown) {
-    return [...all(), String(thrown)]
+    return [...(lines === undefined ? [] : all()), String(thrown)]
   } finally {
     process.env = before
   }
