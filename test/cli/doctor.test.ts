@@ -321,6 +321,23 @@ onRedis('on Redis', () => {
       { 'maxmemory-policy': 'allkeys-lru' },
     ))
 
+  test('a server that leaves it to the system when its append-only file is written is found out', () =>
+    server(
+      async (redis) => {
+        const { code, found } = await diagnose(redis.url())
+        expect(found).toMatchObject([
+          {
+            check: 'persistence',
+            severity: 'warning',
+            text: expect.stringContaining('appendfsync is no'),
+            advice: expect.stringContaining('appendfsync everysec'),
+          },
+        ])
+        expect(code).toBe(1)
+      },
+      { appendonly: true, appendfsync: 'no' },
+    ))
+
   test('a user without some rights is told which, and nothing runs', () =>
     server(async (redis) => {
       const as = (rights: string[]) => redis.ask('ACL', 'SETUSER', 'app', 'reset', 'on', '>secret', ...rights)

@@ -41,6 +41,25 @@ export function eviction(info: Info, url: string): CheckResult {
   }
 }
 
+/** Returns a setting of the server; undefined when the user may not read it. */
+async function configOf(connection: Connection, name: string): Promise<string | undefined> {
+  const answer = await connection.call((client) => client.config('GET', name)).catch(() => undefined)
+  return Array.isArray(answer) ? answer[1] : undefined
+}
+
+/** What the append-only file keeps with this `appendfsync`. */
+function appendOnly(policy: string | undefined): CheckResult {
+  const text = 'the append-only file is on'
+  if (policy === undefined) return { severity: 'ok', text }
+  if (policy === 'always') return { severity: 'ok', text: `${text}, and has each write before it is answered` }
+  if (policy === 'everysec') return { severity: 'ok', text: `${text}; a crash of Redis loses up to a second of writes` }
+  return {
+    severity: 'warning',
+    text: `appendfsync is ${policy}, so a crash of the machine loses what it had not written to the disk, often half a minute`,
+    advice: 'Set appendfsync everysec, or always, in redis.conf and with CONFIG SET appendfsync',
+  }
+}
+
 const CHECKS: Record<string, Check<View>> = {
   server({ info, url }) {
     const version = info?.get('valkey_version') ?? info?.get('redis_version')
@@ -80,7 +99,7 @@ const CHECKS: Record<string, Check<View>> = {
   async persistence({ info, connection }) {
     if (!info) return undefined
     if (info.get('aof_enabled') === '1') {
-      if (info.get('aof_last_write_status') === 'ok') return { severity: 'ok', text: 'the append-only file is on' }
+      if (info.get('aof_last_write_status') === 'ok') return appendOnly(await configOf(connection, 'appendfsync'))
       const text = 'Redis could not write its append-only file, and refuses writes'
       return { severity: 'error', text, advice: 'Look into the log of Redis; often its disk is full' }
     }
@@ -88,9 +107,8 @@ const CHECKS: Record<string, Check<View>> = {
       const text = 'the last snapshot failed, so Redis refuses writes unless stop-writes-on-bgsave-error is no'
       return { severity: 'error', text, advice: 'Look into the log of Redis; often its disk or its memory is full' }
     }
-    const saves = await connection.call((client) => client.config('GET', 'save')).catch(() => undefined)
     const lost =
-      Array.isArray(saves) && saves[1] === ''
+      (await configOf(connection, 'save')) === ''
         ? 'nothing is kept on disk: a restart of Redis loses all jobs'
         : 'the append-only file is off: a crash of Redis loses the jobs since its last snapshot'
     const advice = 'Set appendonly yes in redis.conf, and run CONFIG SET appendonly yes'
