@@ -1,10 +1,12 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { Example } from './example.ts'
 import { folderOf } from './project.ts'
 
+const root = fileURLToPath(new URL('../..', import.meta.url))
 const PACKAGES = ['@prisma', 'prisma']
 const CONFIG = `
 import { defineConfig } from 'prisma/config'
@@ -25,6 +27,10 @@ function shop(file: string): Example {
   const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, CHECKPOINT_DISABLE: '1' }
   const cli = join(folderOf('prisma'), 'build/index.js')
   execFileSync(process.execPath, [cli, 'generate'], { cwd: example.folder, env, stdio: 'pipe' })
+  const flags = ['--noEmit', '--strict', '--skipLibCheck', '--allowImportingTsExtensions', '--types', 'node']
+  const kind = ['--target', 'esnext', '--module', 'nodenext', '--typeRoots', join(root, 'node_modules/@types')]
+  const tsc = [join(folderOf('typescript'), 'bin/tsc'), '--pretty', 'false', ...flags, ...kind, file]
+  expect(spawnSync(process.execPath, tsc, { cwd: example.folder, encoding: 'utf8' }).stdout).toBe('')
   return example
 }
 

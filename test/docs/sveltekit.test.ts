@@ -2,11 +2,13 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../redis/port.ts'
 import { Example } from './example.ts'
 import { installFrameworks, installPacked, written } from './packed.ts'
 
+const root = fileURLToPath(new URL('../..', import.meta.url))
 const SESSION = 'only-the-test-knows-it'
 const FILES = [
   ...['svelte.config.js', 'src/hooks.server.ts', 'src/lib/server/jobs.ts'],
@@ -34,6 +36,12 @@ test('the app of docs/sveltekit.md is built, imports a file, runs its jobs and s
     ...{ cwd: folder, env: outside, encoding: 'utf8' },
   })
   expect(build.status, build.stdout + build.stderr).toBe(0)
+  const typeRoots = [join(root, 'node_modules/@types')]
+  const compilerOptions = { strict: true, skipLibCheck: true, types: ['node'], typeRoots }
+  const tsconfig = { extends: './.svelte-kit/tsconfig.json', compilerOptions }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(tsconfig))
+  const tsc = [join(root, 'node_modules/typescript/bin/tsc'), '--noEmit', '--pretty', 'false']
+  expect(spawnSync(process.execPath, tsc, { cwd: folder, encoding: 'utf8' }).stdout).toBe('')
 
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
