@@ -1,7 +1,7 @@
 /** The dashboard in a real browser: pages of an app of their own, on which nothing may go wrong. */
 
 import type { HttpOptions } from 'highkiq/http'
-import { type Browser, type BrowserContextOptions, chromium as driver, type Page } from 'playwright-core'
+import { type Browser, type BrowserContextOptions, chromium as driver, type Locator, type Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
 import { type ServedApi, served } from '../http/api.ts'
 import { chromium } from '../http/program.ts'
@@ -84,4 +84,12 @@ export async function failing(app: ServedApi, jobs: { class: string; args: unkno
   for (const { class: name, args } of jobs) await hq.push({ class: name, args })
   await app.work()
   await expect.poll(() => hq.retries.size()).toBe(jobs.length)
+}
+
+/** Gives the focus to a row of a table, as j and k do. */
+export async function focusRow(row: Locator): Promise<void> {
+  await row.first().evaluate((element) => {
+    element.tabIndex = -1
+    element.focus()
+  })
 }

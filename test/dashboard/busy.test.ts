@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Child, gate, Heard } from '../engine/bench.ts'
-import { inBrowser } from './browser.ts'
+import { focusRow, inBrowser } from './browser.ts'
 
 inBrowser('busy', (open) => {
   test('running jobs are shown with progress and cancelled; processes are quieted, traced and stopped', async () => {
@@ -41,7 +41,8 @@ inBrowser('busy', (open) => {
     await running.locator('.done-cell').getByText('on the way').waitFor()
 
     // Cancelled where it is meant: it ends, and does not come back.
-    await running.getByRole('button', { name: 'Cancel…' }).click()
+    await focusRow(running)
+    await page.keyboard.press('Shift+D')
     await page.getByRole('button', { name: 'Keep running' }).click()
     expect(ended.all).toEqual([])
     await running.getByRole('button', { name: 'Cancel…' }).click()

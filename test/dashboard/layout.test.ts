@@ -130,6 +130,15 @@ inBrowser('everywhere', (open) => {
     await page.getByRole('heading', { name: 'Page not found' }).waitFor()
   })
 
+  test('on a wide screen the bar above a page begins and ends where the content does', async () => {
+    const { page } = await open('/')
+    for (const width of [1280, 1920, 2560]) {
+      await page.setViewportSize({ width, height: 900 })
+      const beginOf = (what: string) => page.evaluate(`document.querySelector('${what}').getBoundingClientRect().left`)
+      expect(await beginOf('.crumbs'), String(width)).toBe(await beginOf('.head'))
+    }
+  })
+
   test('an old task is found by its name, and of many tasks the running one is on the overview', async () => {
     const { page } = await open('/', {
       before: async ({ hq, work }) => {

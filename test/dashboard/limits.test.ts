@@ -54,7 +54,7 @@ inBrowser('limits', (open) => {
     await row.getByRole('button', { name: 'Reset' }).click()
     await page.getByText('No limit in use').waitFor()
 
-    await page.getByRole('button', { name: 'Set a limit…' }).click()
+    await page.getByRole('button', { name: 'Limit all jobs…' }).click()
     const app = page.getByRole('dialog', { name: 'Limit of all jobs' })
     await app.getByLabel('Jobs at the same time').fill('200')
     await app.getByRole('button', { name: 'Change' }).click()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inBrowser } from './browser.ts'
+import { focusRow, inBrowser } from './browser.ts'
 
 inBrowser('unique locks', (open) => {
   test('locks are shown with the jobs that have them, and released; the job stays', async () => {
@@ -18,7 +18,8 @@ inBrowser('unique locks', (open) => {
       .waitFor()
     expect(await rows.count()).toBe(2)
     const lock = await hq.uniqueLocks.of(Reindex, 7)
-    await row.getByRole('button', { name: 'Release' }).click()
+    await focusRow(row)
+    await page.keyboard.press('r')
     await page.getByText(`Lock ${lock?.key} is released; job ${jid} stays`).waitFor()
     await expect.poll(() => rows.count()).toBe(1)
     expect(await hq.uniqueLocks.of(Reindex, 7)).toBe(null)

@@ -1,6 +1,6 @@
 import { BusinessFailure } from 'highkiq'
 import { expect, test } from 'vitest'
-import { inBrowser } from './browser.ts'
+import { focusRow, inBrowser } from './browser.ts'
 
 inBrowser('the list of tasks', (open) => {
   test('tasks are found by name and job, and each shows its state', async () => {
@@ -50,7 +50,8 @@ inBrowser('the list of tasks', (open) => {
     })
     const states = async () => Object.fromEntries((await hq.tasks.list()).items.map(({ name, state }) => [name, state]))
     const row = (name: string) => page.getByRole('row', { name: new RegExp(name) })
-    await page.getByRole('button', { name: 'Pause: Monday' }).click()
+    await focusRow(row('Monday'))
+    await page.keyboard.press('p')
     await page.getByText('1 task is paused').waitFor()
     expect(await states()).toEqual({ Monday: 'paused', Tuesday: 'running', Wednesday: 'running' })
 

@@ -386,7 +386,7 @@ inBrowser('tasks', (open) => {
     await page.getByRole('link', { name: 'Payments' }).click()
     await page.getByRole('link', { name: 'of these 2 wait for another system' }).click()
     const rows = page.getByRole('table', { name: 'Rows' }).locator('tbody tr')
-    await rows.first().getByText('waits for another system until').waitFor()
+    await rows.first().getByText('waits for another system; deadline').waitFor()
 
     await rows.first().getByRole('link', { name: '1' }).click()
     await page.getByRole('button', { name: 'Finish…' }).click()

@@ -21,6 +21,10 @@ test('the classes that took the most time, and the runs of one class', async () 
     ['Quick', 1500, 0, expect.closeTo(0.01), expect.closeTo(0.0198)],
     ['Bad', 0, 1, null, null],
   ])
+  const names = async (by: string) =>
+    (await call('GET', `/api/v1/metrics?minutes=10&by=${by}`)).body.jobs.map(({ name }: typeof body) => name)
+  expect(await names('p95')).toEqual(['Shop/Slow', 'Quick', 'Bad'])
+  expect(await names('processed')).toEqual(['Quick', 'Shop/Slow', 'Bad'])
   expect(body.jobs[0].steps).toEqual([{ at: new Date(at).toISOString(), processed: 41, failed: 1, seconds: 5.2 }])
   expect([body.step, body.deploys]).toEqual([60, [{ at: new Date(at).toISOString(), label: 'v1' }]])
   const hours = (await call('GET', '/api/v1/metrics?hours=24&filter=SLOW')).body
@@ -30,9 +34,24 @@ test('the classes that took the most time, and the runs of one class', async () 
   expect(one.steps).toHaveLength(1)
   expect(one.histogram[5]).toEqual({ label: '150ms', count: 30 })
   expect((await call('GET', '/api/v1/metrics/Nobody')).body).toMatchObject({ processed: 0, p50: null, steps: [] })
-  for (const query of ['minutes=481', 'hours=73', 'hours=0', 'minutes=x']) {
+  for (const query of ['minutes=481', 'hours=73', 'hours=0', 'minutes=x', 'by=name']) {
     expect((await call('GET', `/api/v1/metrics?${query}`)).status, query).toBe(400)
   }
+})
+
+test('of many classes the first have percentiles, and by p95 the slowest is first wherever it stood', async () => {
+  const { call, hq } = api()
+  const quick = Array.from({ length: 120 }, (_, i) => {
+    return { name: `Quick${i}`, processed: 500, failed: 0, ms: 9000 + i, histogram: histogram({ 0: 500 }) }
+  })
+  const slow = { name: 'Slow', processed: 1, failed: 0, ms: 5000, histogram: histogram({ 15: 1 }) }
+  await hq.store.metrics.record({ source: 'test', number: 1, at: minute() - 120_000, jobs: [...quick, slow] })
+  const { jobs } = (await call('GET', '/api/v1/metrics?minutes=10')).body
+  expect(jobs.filter(({ p95 }: { p95: number | null }) => p95 !== null)).toHaveLength(100)
+  expect(jobs.at(-1)).toMatchObject({ name: 'Slow', p95: null })
+  const slowest = (await call('GET', '/api/v1/metrics?minutes=10&by=p95')).body.jobs
+  expect(slowest[0]).toMatchObject({ name: 'Slow', p95: expect.any(Number) })
+  expect(slowest.every(({ p95 }: { p95: number | null }) => p95 !== null)).toBe(true)
 })
 
 test('deploys are listed, and the runs before and after one are compared', async () => {

@@ -42,14 +42,16 @@ interface TileProps {
 export function Tile({ label, value, unit, when, href, trend, like, children }: TileProps) {
   return (
     <li class="stat">
-      {href === undefined ? (
-        <span class="k">{label}</span>
-      ) : (
-        <a class="k" href={href}>
-          {label}
-        </a>
-      )}
-      {when !== undefined && <span class="when-tag">{when}</span>}
+      <span class="of">
+        {href === undefined ? (
+          <span class="k">{label}</span>
+        ) : (
+          <a class="k" href={href}>
+            {label}
+          </a>
+        )}
+        {when !== undefined && <span class="when-tag">{when}</span>}
+      </span>
       <b class="v">
         {value}
         {unit !== undefined && <small>{unit}</small>}

@@ -20,6 +20,7 @@ export const limits = {
   'limits.notInCode': 'not in the code, or not in use',
   'limits.atOnce': '{n} at the same time',
   'limits.setAsk': 'Set a limit…',
+  'limits.setAppAsk': 'Limit all jobs…',
   'limits.changeAsk': 'Change…',
   'limits.change': 'Change',
   'limits.reset': 'Reset',

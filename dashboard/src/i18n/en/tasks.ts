@@ -217,7 +217,7 @@ export const tasks = {
 
   'submitter.done': 'Done',
   'task.deferredRows': { one: 'of these {n} waits for another system', other: 'of these {n} wait for another system' },
-  'task.deferredUntil': 'waits for another system until',
+  'task.deferredUntil': 'waits for another system; deadline',
   'task.deferred.finishAsk': 'Finish…',
   'task.deferred.failAsk': 'Fail…',
   'task.deferred.finish': 'Finish the row',

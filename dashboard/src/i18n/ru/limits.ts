@@ -21,6 +21,7 @@ export const limits: TextsOf<typeof english> = {
   'limits.notInCode': 'нет в коде или не используется',
   'limits.atOnce': '{n} одновременно',
   'limits.setAsk': 'Задать лимит…',
+  'limits.setAppAsk': 'Лимит всех задач…',
   'limits.changeAsk': 'Изменить…',
   'limits.change': 'Изменить',
   'limits.reset': 'Сбросить',

@@ -343,7 +343,7 @@ export const tasks: TextsOf<typeof english> = {
     many: 'из них {n} ждут другую систему',
     other: 'из них {n} ждут другую систему',
   },
-  'task.deferredUntil': 'ждёт другую систему до',
+  'task.deferredUntil': 'ждёт другую систему; срок',
   'task.deferred.finishAsk': 'Завершить…',
   'task.deferred.failAsk': 'Отклонить…',
   'task.deferred.finish': 'Завершить строку',

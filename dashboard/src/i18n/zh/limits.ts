@@ -21,6 +21,7 @@ export const limits: TextsOf<typeof english> = {
   'limits.notInCode': '代码中没有，或未在使用',
   'limits.atOnce': '同时 {n} 个',
   'limits.setAsk': '设置限额…',
+  'limits.setAppAsk': '限制所有作业…',
   'limits.changeAsk': '更改…',
   'limits.change': '更改',
   'limits.reset': '重置',

@@ -205,7 +205,7 @@ export const tasks: TextsOf<typeof english> = {
   'import.as': '列 {name} 在作业类中的名称',
   'submitter.done': '完成',
   'task.deferredRows': { other: '其中 {n} 行等待其他系统' },
-  'task.deferredUntil': '等待其他系统，直到',
+  'task.deferredUntil': '等待其他系统；期限',
   'task.deferred.finishAsk': '完成…',
   'task.deferred.failAsk': '判为失败…',
   'task.deferred.finish': '完成此行',

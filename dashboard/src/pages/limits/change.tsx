@@ -49,10 +49,11 @@ export function LimitActs({ limit, reload }: ChangeProps) {
   return (
     <span class="acts-cell">
       <button type="button" class="btn s" data-row-key="e" onClick={() => void change()}>
-        {t(limit.set === undefined ? 'limits.setAsk' : 'limits.changeAsk')}
+        {t(limit.set !== undefined ? 'limits.changeAsk' : kind === 'app' ? 'limits.setAppAsk' : 'limits.setAsk')}
       </button>
       {set && (
-        <button type="button" class="btn s" onClick={() => void reset()}>
+        // On a phone an empty field of the question does the same.
+        <button type="button" class="btn s hide-s" onClick={() => void reset()}>
           {t('limits.reset')}
         </button>
       )}
@@ -87,5 +88,6 @@ function Fields({ code, fields, hasWindow }: { code: Figures; fields: Figures; h
 function placeholderOf(name: (typeof NAMES)[number], code: Figures): string {
   const value = code[name]
   if (value !== null) return t('limits.inCode', { n: value })
-  return name === 'per' ? String(USUAL_PER) : t('limits.noNumber')
+  if (name === 'per') return String(USUAL_PER)
+  return name === 'burst' ? '1' : t('limits.noNumber')
 }

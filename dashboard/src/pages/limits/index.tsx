@@ -72,7 +72,7 @@ function columns(reload: () => Promise<void>): Column<Limit>[] {
     {
       name: 'used',
       title: t('limits.used'),
-      class: 'num',
+      class: 'num nowrap',
       cell: ({ used, concurrency }) =>
         concurrency === null ? '' : t('limits.usedOf', { n: number(used), most: number(concurrency) }),
     },
@@ -82,7 +82,7 @@ function columns(reload: () => Promise<void>): Column<Limit>[] {
       class: 'num hide-s',
       cell: ({ rate, per }) => rateOf({ rate, per }),
     },
-    { name: 'waiting', title: t('limits.waiting'), class: 'num', cell: ({ waiting }) => number(waiting) },
+    { name: 'waiting', title: t('limits.waiting'), class: 'num nowrap', cell: ({ waiting }) => number(waiting) },
     {
       name: 'next',
       title: t('limits.next'),

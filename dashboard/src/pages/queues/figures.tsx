@@ -33,7 +33,7 @@ export function Figures({ queue, waits }: FiguresProps) {
         </Tile>
         <Tile label={t('queues.out')} value={out === undefined ? '–' : rate(out)} unit={t('queues.aMinute')}>
           {t('queues.outWhat')}
-          {came != null && <span> · {t('queues.in', { n: rate(came) })}</span>}
+          {came != null && <span class="cut block">{t('queues.in', { n: rate(came) })}</span>}
         </Tile>
         <Tile label={t('queues.waited')} value={waits?.p95 == null ? '–' : duration(waits.p95)}>
           {waits?.p50 == null ? t('queues.waitedNone') : t('queues.waitedHalf', { time: duration(waits.p50) })}
