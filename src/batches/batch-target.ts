@@ -19,6 +19,8 @@ export class BatchTarget implements PushTarget, BatchPush {
   readonly orderedNames: OrderedNames | undefined
   readonly batches: BatchSpec[] = []
   readonly members: NewMember[] = []
+  /** See OpenBatch. */
+  readonly dropped = new Map<string, string>()
   readonly #open = new Set<Promise<unknown>>()
   #characters = 0
   #isClosed = false

@@ -7,7 +7,7 @@ import { parseJson } from '../job/json.ts'
 import { checkOptions, checkText, type OptionRule } from '../job/options.ts'
 import { type BatchMember, type BatchReader, type BatchRecord, type ChildFailure, isHold } from '../store/contract.ts'
 import { cancelBatch } from './cancel.ts'
-import { addToBatch, unknownBatch } from './create.ts'
+import { addToBatch, type OpenBatch, unknownBatch } from './create.ts'
 import { batchJid, innerBatch } from './jids.ts'
 import { CALLBACKS } from './options.ts'
 
@@ -147,7 +147,7 @@ export class Batches {
    * Adds the jobs that `work` pushes to a batch that has not ended.
    * @throws BATCH_ENDED, UNKNOWN_BATCH, and what `work` throws
    */
-  add(bid: string, work: () => unknown): Promise<void> {
+  add(bid: string, work: (batch: OpenBatch) => unknown): Promise<void> {
     checkText('hq.batches.add: a bid', bid)
     return addToBatch(this.#app, bid, work)
   }

@@ -25,6 +25,11 @@ const CHILD_FAILED = { class: 'ChildFailed', message: 'a child of this job is de
 /** The batch whose function runs. */
 export interface OpenBatch {
   readonly bid: string
+  /**
+   * By jid: the jobs that were dropped because another job, the value, has their lock. Empty until the call has resolved, and in
+   * a batch inside another one, whose batch has them.
+   */
+  readonly dropped: ReadonlyMap<string, string>
 }
 
 /** Creates a batch with the jobs that `work` pushes. @returns its bid; @throws what `work` throws; then nothing is stored */
@@ -55,7 +60,7 @@ export async function createBatch(
     const { meta } = readBatchOptions(Object.fromEntries(passed))
     own.addBatch({ bid, parent, meta, ...callbacks, job: null, keep, createdAt: app.now() })
     if (outer) outer.add({ bid: outer.bid, id: bid, item: null })
-    await app.client.inBatch(own, () => work({ bid }))
+    await app.client.inBatch(own, () => work({ bid, dropped: own.dropped }))
   })
   return bid
 }
@@ -64,11 +69,11 @@ export async function createBatch(
  * Adds the jobs that `work` pushes to a batch.
  * @throws BATCH_ENDED, UNKNOWN_BATCH, and what `work` throws; then nothing is stored
  */
-export async function addToBatch(app: AppPort, bid: string, work: () => unknown): Promise<void> {
+export async function addToBatch(app: AppPort, bid: string, work: (batch: OpenBatch) => unknown): Promise<void> {
   if (typeof work !== 'function') {
     throw invalidOption('ctx.batch.add and hq.batches.add take a function that pushes the jobs to add')
   }
-  await storeBatches(app, bid, (own) => app.client.inBatch(own, work))
+  await storeBatches(app, bid, (own) => app.client.inBatch(own, () => work({ bid, dropped: own.dropped })))
 }
 
 /** A flow that was pushed. */
@@ -116,6 +121,11 @@ async function storeBatches(
     }
     const answer = await direct.putBatch(own)
     if ('reason' in answer) throw refused(answer, own)
+    const holders = new Map(answer.map(({ item, holder }) => [item, holder]))
+    for (const { id, item } of answer.length > 0 ? own.members : []) {
+      const holder = item && holders.get(item)
+      if (holder) own.dropped.set(id, holder)
+    }
   }
   await (outer ? outer.track(store) : target.apart('a batch', store))
 }

@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process'
 import { Highkiq } from 'highkiq'
 import { expect } from 'vitest'
-import { test } from './command.ts'
+import { MAIN, test } from './command.ts'
 import { runHere } from './in-process.ts'
 
 test('highkiq batches lists batches, shows one, and cancels its jobs', async ({ folder }) => {
@@ -71,4 +72,23 @@ test('on a terminal highkiq batches show cuts the errors of dead jobs to its wid
   expect(stdout).toMatch(/\n[0-9a-f]{24} +Fails +TypeError: x+…\n$/)
   expect(stdout.trimEnd().split('\n').at(-1)).toHaveLength(150)
   expect((await show('--wide')).stdout).toContain(message)
+})
+
+test('highkiq batches push creates a batch from a file or standard input, and refuses a wrong one', async ({
+  folder,
+}) => {
+  folder.write({
+    'batch.json': '{"jobs": [{"class": "Work", "args": [1]}, {"class": "Work", "args": [1]}], "description": "two"}',
+  })
+  const bid = (await folder.run(['batches', 'push', 'batch.json'])).stdout.trim()
+  expect(await folder.json('batches', 'show', bid)).toMatchObject({ total: 2, description: 'two' })
+  const input = { cwd: folder.path, input: '{"jobs": []}' }
+  const empty = execFileSync(process.execPath, [MAIN, 'batches', 'push', '-', '--json'], input)
+  expect(JSON.parse(String(empty))).toEqual({ bid: expect.any(String), jids: [] })
+  const wrong = await folder.run(['batches', 'push', 'none.json'])
+  expect(wrong.stderr).toMatch(/can't read none\.json/)
+  folder.write({ 'wrong.json': '{"jobs": [{"class": "Work"}]}' })
+  expect((await folder.run(['batches', 'push', 'wrong.json'])).stderr).toMatch(/`jobs` must be/)
+  folder.write({ 'text.json': '{"jobs"' })
+  expect((await folder.run(['batches', 'push', 'text.json'])).stderr).toMatch(/text\.json is not valid JSON/)
 })

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { test as plainTest } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const MAIN = join(ROOT, 'dist/cli/main.js')
+export const MAIN = join(ROOT, 'dist/cli/main.js')
 
 export interface Ended {
   code: number | null

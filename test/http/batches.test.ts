@@ -1,3 +1,4 @@
+import type { AuditEntry } from 'highkiq/http'
 import { expect, test } from 'vitest'
 import { api } from './api.ts'
 
@@ -79,4 +80,96 @@ test('the open members of a batch are listed page by page, and a made-up cursor 
     const message = 'the parameter cursor must be the `next` of the previous page: start again without it'
     expect([status, body.error.code, body.error.message]).toEqual([400, 'INVALID_REQUEST', message])
   }
+})
+
+test('a batch is created with callbacks, takes more jobs, and says which jobs have the locks of others', async () => {
+  const audit: AuditEntry[] = []
+  const t = api({ audit: (entry) => audit.push(entry) })
+  t.hq.job('Once', { unique: true }, () => {})
+  const lock = await t.hq.push({ class: 'Once', args: ['held'] })
+  const jobs = [
+    { class: 'Work', args: [1], queue: 'low', priority: 2, tags: ['vip'] },
+    { class: 'Once', args: ['held'] },
+    { class: 'Work', args: [2], in: '5m' },
+  ]
+  const onSuccess = { class: 'Report', args: ['ann'], queue: 'reports' }
+  const json = { jobs, description: 'import', data: { shop: 7 }, keep: '1d', onSuccess, onDeath: { class: 'Alarm' } }
+  const { status, body } = await t.call('POST', '/api/v1/batches', { json })
+  expect(status).toBe(201)
+  expect(body).toEqual({ bid: expect.any(String), jids: [expect.any(String), lock, expect.any(String)], existing: [1] })
+  const path = `/api/v1/batches/${body.bid}`
+  expect((await t.call('GET', path)).body).toMatchObject({ total: 2, description: 'import', data: { shop: 7 } })
+  const more = await t.call('POST', `${path}/jobs`, {
+    json: [
+      { class: 'Once', args: ['held'] },
+      { class: 'Work', args: [3] },
+    ],
+  })
+  expect([more.status, more.body]).toEqual([201, { jids: [lock, expect.any(String)], existing: [0] }])
+  const single = await t.call('POST', `${path}/jobs`, { json: { class: 'Work', args: [4] } })
+  expect(single.body.jids).toHaveLength(1)
+  expect((await t.call('GET', path)).body).toMatchObject({ total: 4 })
+  expect(audit.map(({ action, count }) => [action, count])).toEqual([
+    ['POST /api/v1/batches', 2],
+    ['POST /api/v1/batches/{bid}/jobs', 1],
+    ['POST /api/v1/batches/{bid}/jobs', 1],
+  ])
+  await t.hq.batches.cancel(body.bid)
+  expect((await t.call('POST', `${path}/jobs`, { json: { class: 'Work', args: [5] } })).body.error.code).toBe(
+    'BATCH_ENDED',
+  )
+  const empty = await t.call('POST', '/api/v1/batches', { json: { jobs: [], onSuccess } })
+  expect(await t.queue('reports')).toMatchObject([{ class: 'Report', args: [empty.body.bid, 'ann'] }])
+})
+
+test('a wrong batch is refused as a whole, and the answer names the job', async () => {
+  const t = api()
+  const refused = async (json: unknown, path = '/api/v1/batches') => {
+    const { status, body } = await t.call('POST', path, { json })
+    return [status, body.error.code, body.error.message]
+  }
+  const good = { class: 'Work', args: [1] }
+  expect(await refused({})).toEqual([400, 'INVALID_REQUEST', expect.stringMatching(/`jobs` must be an array of jobs/)])
+  expect(await refused({ jobs: [good], later: 1 })).toEqual([
+    400,
+    'INVALID_REQUEST',
+    expect.stringMatching(/no member "later"/),
+  ])
+  const scheduled = { jobs: [good], onSuccess: { class: 'Report', in: 5 } }
+  expect(await refused(scheduled)).toEqual([
+    400,
+    'INVALID_OPTION',
+    expect.stringMatching(/Report: .*can't be scheduled/),
+  ])
+  const wrong = { jobs: [good, { class: 'Work', args: [1], priority: 12 }] }
+  expect(await refused(wrong)).toEqual([400, 'INVALID_JOB', expect.stringMatching(/^jobs\[1\]: Work: priority/)])
+  expect(await refused({ jobs: [good], keep: 'soon' })).toEqual([400, 'INVALID_OPTION', expect.stringMatching(/keep/)])
+  expect(await refused([good], `/api/v1/batches/${'0'.repeat(16)}/jobs`)).toEqual([
+    404,
+    'UNKNOWN_BATCH',
+    expect.any(String),
+  ])
+  expect(await t.queue()).toEqual([])
+  expect((await t.call('GET', '/api/v1/batches')).body.items).toEqual([])
+})
+
+test('a flow is pushed, and a wrong one is refused', async () => {
+  const t = api()
+  const push = (json: unknown) => t.call('POST', '/api/v1/flows', { json })
+  const leaf = { class: 'Render', args: [1] }
+  const inner = { class: 'Merge', children: [leaf], onChildFailure: 'ignore' }
+  const { status, body } = await push({ class: 'Publish', args: ['x'], queue: 'low', children: [inner, leaf] })
+  expect([status, body]).toEqual([201, { jid: `${body.bid}fc000004`, bid: expect.any(String) }])
+  const batch = (await t.call('GET', `/api/v1/batches/${body.bid}`)).body
+  expect(batch).toMatchObject({ total: 2, waiting: { jid: body.jid, queue: 'low' } })
+  expect(await t.queue()).toMatchObject([leaf, leaf])
+  expect((await push(leaf)).body).toEqual({ jid: expect.any(String), bid: null })
+  const message = async (json: unknown) => (await push(json)).body.error.message
+  expect(await message({ class: 'Publish', children: [{ args: [] }] })).toMatch(/class/)
+  expect(await message({ class: 'Publish', children: [{ class: 'Render', children: 1 }] })).toBe(
+    'the flow.children[0].children must be an array of jobs',
+  )
+  expect(await message({ class: 'Publish', onChildFailure: 'retry' })).toMatch(/onChildFailure/)
+  const deep = Array.from({ length: 600 }).reduce<object>((child) => ({ class: 'Merge', children: [child] }), leaf)
+  expect(await message(deep)).toMatch(/levels/)
 })

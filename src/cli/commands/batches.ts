@@ -1,4 +1,4 @@
-/** `highkiq batches` lists batches, shows one, and cancels its jobs. */
+/** `highkiq batches` lists batches, shows one, cancels its jobs, and pushes one. */
 
 import type { Command } from 'commander'
 import type { Batch, Highkiq } from '../../index.ts'
@@ -6,6 +6,7 @@ import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.
 import { type Column, count, pairs, plain, printResult, table, time } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { CliError, wholeNumber } from '../usage.ts'
+import { registerPush } from './batch-push.ts'
 
 /** The most dead jobs that `show` names. */
 const MOST_DEAD = 10
@@ -35,7 +36,9 @@ const COLUMNS: Column<Batch>[] = [
 ]
 
 export function register(program: Command): void {
-  const batches = program.command('batches').description('list batches of jobs, show one, and cancel its jobs')
+  const batches = program
+    .command('batches')
+    .description('list batches of jobs, show one, cancel its jobs, and push one')
   withShowOptions(batches.command('list').description('list batches, newest first'))
     .option('--limit <n>', 'how many at most (default: 25)', wholeNumber)
     .addHelpText('after', '\nExamples:\n  highkiq batches list\n  highkiq batches list --limit 100 --json\n')
@@ -74,6 +77,7 @@ export function register(program: Command): void {
         printResult(options.json, { cancelled }, `${count(cancelled)} jobs are cancelled`)
       }),
     )
+  registerPush(batches)
 }
 
 async function found(hq: Highkiq, bid: string): Promise<Batch> {

@@ -3,15 +3,23 @@
 import type { Batch } from '../../index.ts'
 import { HighkiqError } from '../../job/errors.ts'
 import type { Redaction } from '../access/redact.ts'
+import { NewBatch, NewFlow } from '../schemas/new-jobs.ts'
 import { json } from '../server/answer.ts'
+import { readBody } from '../server/body.ts'
 import { cursor, integer } from '../server/parameter.ts'
-import { get, ok, post, type Route } from '../server/route.ts'
+import { answer, get, ok, PUSH_ERRORS, post, type Route } from '../server/route.ts'
+import { bodyOf } from '../server/schema.ts'
+import { addJobs, pushBatch, pushFlow } from './batch-push.ts'
 import { positionOf, cursor as sealedCursor } from './job-key.ts'
 
 const PATH = '/api/v1/batches/{bid}'
 
 function shown(redaction: Redaction, { data, description, ...batch }: Batch): Batch {
   return { ...batch, ...redaction.value({ description }), data: redaction.value(data) }
+}
+
+function storedOf({ jids, existing = [] }: { jids: (string | null)[]; existing?: number[] }): number {
+  return jids.filter((jid) => jid !== null).length - existing.length
 }
 
 export const BATCH_ROUTES: Route[] = [
@@ -26,6 +34,43 @@ export const BATCH_ROUTES: Route[] = [
     async run({ hq, server, query }) {
       const { items, next } = await hq.batches.page(query)
       return json({ items: items.map((batch) => shown(server.redaction, batch)), next })
+    },
+  }),
+  post('/api/v1/batches', {
+    id: 'pushBatch',
+    errors: [...PUSH_ERRORS],
+    summary: 'Creates a batch of jobs, with callbacks: all of it or nothing',
+    body: { content: { 'application/json': 'NewBatch' } },
+    answers: { 201: answer('BatchPushed', 'Stored. `null` for a job that client middleware stopped.') },
+    async run(call) {
+      const pushed = await pushBatch(call.hq, await bodyOf(call, NewBatch))
+      call.audit({ count: storedOf(pushed), target: { bid: pushed.bid } })
+      return json(pushed, 201)
+    },
+  }),
+  post(`${PATH}/jobs`, {
+    id: 'addBatchJobs',
+    errors: [...PUSH_ERRORS],
+    summary: 'Adds a job, or an array of jobs, to a batch that has not ended: all of them or none',
+    body: { content: { 'application/json': 'NewJobs' } },
+    answers: { 201: answer('JobsAdded', 'Stored. `null` for a job that client middleware stopped.') },
+    async run({ hq, request, audit, server: { limits }, path: { bid = '' } }) {
+      const body = await readBody(request, limits.bodyBytes)
+      const added = await addJobs(hq, bid, Array.isArray(body) ? body : [body])
+      audit({ count: storedOf(added) })
+      return json(added, 201)
+    },
+  }),
+  post('/api/v1/flows', {
+    id: 'pushFlow',
+    errors: [...PUSH_ERRORS],
+    summary: 'Pushes a tree of jobs: a job runs when its children have succeeded',
+    body: { content: { 'application/json': 'NewFlow' } },
+    answers: { 201: answer('FlowPushed', 'Stored') },
+    async run(call) {
+      const { count, ...pushed } = await pushFlow(call.hq, await bodyOf(call, NewFlow))
+      call.audit({ count, target: { ...(pushed.bid === null ? {} : { bid: pushed.bid }) } })
+      return json(pushed, 201)
     },
   }),
   get(PATH, {

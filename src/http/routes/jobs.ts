@@ -163,7 +163,7 @@ function noValidation(): HighkiqError {
 }
 
 /** @throws INVALID_REQUEST */
-function pushOf(body: unknown): Push {
+export function pushOf(body: unknown): Push {
   if (!isObject(body)) throw invalid("a job must be an object, for example { class: 'HardJob', args: [1, 2] }")
   const { at, in: wait, ...rest } = body
   const ours = Object.keys(rest).find((name) => name.startsWith('hk_'))

@@ -9,6 +9,18 @@ const JID = 'b4a577edbccf1d805744efa9'
 export const EXAMPLES: { [Name in SchemaName]?: Made<Name> } = {
   NewJobs: { class: 'HardJob', args: [42, 'report'], queue: 'low', in: '5m' },
   PushedJobs: { jid: JID },
+  NewBatch: {
+    jobs: [
+      { class: 'ImportShop', args: [1] },
+      { class: 'ImportShop', args: [2], queue: 'low' },
+    ],
+    description: 'nightly import',
+    onSuccess: { class: 'SendReport', args: ['ann'] },
+  },
+  BatchPushed: { bid: TASK, jids: [JID, '5f9c3b0a7d2e41c68b1a90ff'] },
+  JobsAdded: { jids: [JID] },
+  NewFlow: { class: 'Publish', args: ['Report'], children: [{ class: 'Render', args: [1] }] },
+  FlowPushed: { jid: `${TASK}fc000004`, bid: TASK },
   JobCancelled: { jid: JID, outcome: 'removed' },
   Selected: { jobs: [{ jid: JID, key: KEY }] },
   SelectedForLater: { jobs: [{ jid: JID, key: KEY }], in: 3600 },

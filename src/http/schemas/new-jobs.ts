@@ -38,6 +38,43 @@ export const AllPushed = s.object({
 export const NewJobs = v.union([NewJob, s.list(NewJob)])
 export const PushedJobs = v.union([Pushed, AllPushed])
 
+const Callback = s.described(
+  v.looseObject({ class: v.pipe(s.text, v.minLength(1)), args: s.optional(s.anyList), queue: s.optional(s.text) }),
+  'a job; its arguments are the bid, and then `args`. Other members are options, as of a new job.',
+)
+const callback = s.optional(s.must(Callback, "an object such as { class: 'Report' }"))
+export const NewBatch = s.object({
+  jobs: s.must(s.list(NewJob), "an array of jobs, such as { class: 'HardJob', args: [] }"),
+  description: s.optional(s.must(s.text, 'a string')),
+  data: s.described(s.optional(s.anything), 'at most 16 kB; the callbacks can read it'),
+  keep: s.described(s.optional(v.union([s.text, s.number])), "seconds or '7d', from its end on"),
+  onSuccess: callback,
+  onComplete: callback,
+  onDeath: callback,
+})
+const NEW_IDS = { jids: s.list(s.orNull(s.text)), existing: s.optional(s.list(s.count)) }
+export const BatchPushed = s.described(
+  s.object({ bid: s.text, ...NEW_IDS }),
+  'The positions in `existing` are those of other jobs, which have the locks of these unique ones and are in no batch.',
+)
+export const JobsAdded = s.object(NEW_IDS)
+export const NewFlow = s.described(
+  v.looseObject({
+    class: v.pipe(s.text, v.minLength(1)),
+    args: s.optional(s.anyList),
+    children: s.described(s.optional(s.list(s.anyObject)), 'the jobs that run before it, each like this object'),
+    onChildFailure: s.optional(s.oneOf(['fail', 'ignore', 'wait'])),
+  }),
+  'Other members are options, as of a new job.',
+)
+export const FlowPushed = s.object({
+  jid: s.described(
+    s.orNull(s.text),
+    'the job that runs last; null when client middleware stopped a job: nothing is stored',
+  ),
+  bid: s.described(s.orNull(s.text), 'the batch of its children; null without children'),
+})
+
 export const JobClass = s.object({
   class: s.text,
   defined: s.described(s.boolean, 'whether this process defines it'),
