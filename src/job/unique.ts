@@ -4,8 +4,8 @@ import { createHash, createHmac } from 'node:crypto'
 import { checkValue } from './args.ts'
 import { canonicalJson } from './canonical.ts'
 import { type Duration, seconds } from './duration.ts'
-import { type HighkiqError, invalidOption } from './errors.ts'
-import { checkOptions } from './options.ts'
+import { HighkiqError, invalidOption } from './errors.ts'
+import { checkOptions, shown } from './options.ts'
 import type { Payload } from './payload.ts'
 
 export interface UniqueOptions {
@@ -15,8 +15,11 @@ export interface UniqueOptions {
    * that long after the push, also when the job has ended before.
    */
   for?: 'pending' | 'until-start' | 'until-success' | number | Duration
-  /** Returns what is unique, as JSON: jobs of a class with the same value share a lock. Default: all arguments. */
-  by?: (...args: never[]) => unknown
+  /**
+   * Returns what is unique, as JSON: jobs of a class with the same value share a lock. Or the path of that value in the
+   * arguments: `'0.customer'` means `(row) => row.customer`. Default: all arguments.
+   */
+  by?: ((...args: never[]) => unknown) | string
   /**
    * What happens to a push while another job has the lock. `drop` (default) answers its jid, `raise` throws. `replace` gives
    * the other job the new arguments if it waits. `debounce` does so too, and moves a scheduled job to the time of this push.
@@ -56,9 +59,13 @@ export function checkUnique(job: string, unique: unknown): void {
   if (typeof unique === 'boolean') return
   checkOptions(`${job}: unique`, unique, {
     for: [isFor, FOR],
-    by: 'function',
+    by: [isBy, "a function of the arguments, or a path in them such as '0.customer'"],
     onConflict: ['drop', 'raise', 'replace', 'debounce'],
   })
+}
+
+function isBy(value: unknown): boolean {
+  return typeof value === 'function' || (typeof value === 'string' && /^\d+(\.[^.]+)*$/.test(value))
 }
 
 function isFor(value: unknown): boolean {
@@ -81,13 +88,27 @@ export function uniqueLockOf(
   { for: span = 'until-success', by }: UniqueOptions,
   secret?: Uint8Array,
 ): { lock: string; seconds?: number } {
-  const meant: unknown = by ? by(...(args as never[])) : args
+  const meant: unknown = typeof by === 'string' ? valueAt(name, args, by) : by ? by(...(args as never[])) : args
   if (by) checkValue(meant, 'unique.by(…)', name)
   const text = `${name}\n${canonicalJson(meant)}`
   const hash = secret ? createHmac('sha256', secret) : createHash('sha256')
   const key = hash.update(text).digest().subarray(0, 16).toString('base64url')
   const until = typeof span === 'string' && Object.hasOwn(WORDS, span) ? WORDS[span] : undefined
   return until ? { lock: `${until}:${key}` } : { lock: `time:${key}`, seconds: seconds(span as Duration) }
+}
+
+/** @throws INVALID_ARGS when the arguments have no such value */
+function valueAt(name: string, args: readonly unknown[], path: string): unknown {
+  let value: unknown = args
+  for (const key of path.split('.')) {
+    const isThere = typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    if (!isThere) {
+      const message = `${name}: unique.by is ${shown(path)}, and the arguments have no such value: name another path`
+      throw new HighkiqError('INVALID_ARGS', message, { path: `args.${path}`, job: name })
+    }
+    value = (value as Record<string, unknown>)[key]
+  }
+  return value
 }
 
 /** Returns the locks that a job had when it was pushed, as far as the payload can be read. */

@@ -50,6 +50,25 @@ test.each(['until-start', 'pending'] as const)('%s: the lock is free when the ha
   await began.atLeast(2)
 })
 
+test('by names a value in the arguments by its path, and has the lock of the function that returns it', async () => {
+  const { hq } = bench()
+  const J = hq.job('J', async (_ctx, _a: unknown, _b?: unknown) => {})
+  const by = (path: string) => J.set({ unique: { by: path } })
+  const jid = await by('0.shop.id').performAsync({ shop: { id: 7 } }, 1)
+  expect(await by('0.shop.id').performAsync({ shop: { id: 7 }, more: 1 })).toBe(jid)
+  const functional = J.set({ unique: { by: (row: { shop: { id: number } }) => row.shop.id } })
+  expect(await functional.performAsync({ shop: { id: 7 } }, 2)).toBe(jid)
+  expect(await by('0.shop.id').performAsync({ shop: { id: 8 } })).not.toBe(jid)
+  expect(await by('1').performAsync('x', 7)).toBe(jid)
+  await expect(by('0.shop.id').performAsync({ shop: null })).rejects.toMatchObject({
+    code: 'INVALID_ARGS',
+    message: 'J: unique.by is "0.shop.id", and the arguments have no such value: name another path',
+  })
+  for (const wrong of ['shop', '', '0..id', '*.id', '0.']) {
+    await expect(by(wrong).performAsync(1)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  }
+})
+
 test('pending: a job that failed gets its lock back, until-start does not', async () => {
   const t = bench()
   const { Slow, open } = slowJob(t, { for: 'pending' })

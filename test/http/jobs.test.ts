@@ -107,6 +107,30 @@ test('a job with a jid of its own is stored once while it waits or runs, alone, 
   expect(await queue('later')).toHaveLength(2)
 })
 
+test('a push is unique when it asks for it, by a path in its arguments, and says what happens to another one', async () => {
+  const { call, hq, queue } = api()
+  const push = async (unique: unknown, ...args: unknown[]) =>
+    call('POST', '/api/v1/jobs', { json: { class: 'Sync', args, unique } })
+  const by = { for: 'pending', by: '0.shop' }
+  const first = await push(by, { shop: 7, n: 1 })
+  expect(first.status).toBe(201)
+  const again = await push(by, { shop: 7, n: 2 })
+  expect([again.status, again.body]).toEqual([200, { jid: first.body.jid, existing: true }])
+  await push({ ...by, onConflict: 'replace' }, { shop: 7, n: 3 })
+  expect((await push({ ...by, onConflict: 'raise' }, { shop: 7 })).body.error).toMatchObject({
+    code: 'UNIQUE_CONFLICT',
+  })
+  expect((await push(by, { shop: 8 })).status).toBe(201)
+  expect((await push({ for: '10m' }, 1)).status).toBe(201)
+  expect((await push(true, 2)).body.jid).toBe((await push(true, 2)).body.jid)
+  expect((await queue()).map(({ args }) => args)).toEqual([[{ shop: 7, n: 3 }], [{ shop: 8 }], [1], [2]])
+  for (const wrong of ['pending', { for: 'ever' }, { by: 'shop' }, { by: 5 }, { onConflict: 'wait' }, { key: 1 }]) {
+    const { status, body } = await push(wrong, 9)
+    expect([status, body.error.code], JSON.stringify(wrong)).toEqual([400, 'INVALID_OPTION'])
+  }
+  expect(await hq.queue('default').size()).toBe(4)
+})
+
 test('a repeated request waits while the first one still pushes', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())

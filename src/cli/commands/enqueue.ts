@@ -5,6 +5,7 @@ import { PROGRAM } from '../../app.ts'
 import { dueAt } from '../../job/duration.ts'
 import { parseJson } from '../../job/json.ts'
 import { given, meantBy } from '../../job/options.ts'
+import type { OnConflict, Unique, UniqueOptions } from '../../job/unique.ts'
 import { jobsFileOf } from '../config/jobs-file.ts'
 import { io } from '../io.ts'
 import { type AppOptions, withApp, withAppOptions } from '../open-app.ts'
@@ -16,6 +17,10 @@ interface EnqueueOptions extends AppOptions {
   priority?: number
   in?: string
   at?: Date
+  jid?: string
+  unique?: string
+  uniqueBy?: string
+  onConflict?: OnConflict
 }
 
 const EXAMPLES = `
@@ -27,6 +32,7 @@ Examples:
   highkiq enqueue HardJob bob 5
   highkiq enqueue HardJob '{"id": 7}' --in 10m --queue low
   highkiq enqueue HardJob '{"id": 7}' --priority 9          (before the other jobs of its queue)
+  highkiq enqueue Reindex '{"shop": 7}' --unique until-start --unique-by 0.shop
   highkiq enqueue HardJob '"5"' --at 2026-12-01T08:00:00Z      (the string "5", not the number)
 `
 
@@ -42,6 +48,14 @@ export function register(program: Command): void {
     .option('--priority <n>', "0 to 9, in its queue (default: the job's own, else 0)", priority)
     .addOption(inOption())
     .option('--at <time>', 'run it at this time (ISO 8601)', date)
+    .option('--jid <id>', 'id of the job, which is not stored again while a job with this id waits or runs')
+    .option('--unique <for>', 'how long it keeps its lock: until-success, until-start, pending, or 90s, 10m, 2h', span)
+    .option('--unique-by <path>', 'what is unique in the arguments, such as 0.customer (default: all)')
+    .addOption(
+      new Option('--on-conflict <how>', 'if another job has the lock of this unique one (default: drop)').choices([
+        ...['drop', 'raise', 'replace', 'debounce'],
+      ]),
+    )
     .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES)
     .action(enqueue)
@@ -66,7 +80,7 @@ async function enqueue(name: string, args: string[], options: EnqueueOptions): P
     return hq[PROGRAM].pushed({
       class: name,
       args: args.map(argument),
-      ...given({ queue: options.queue, priority: options.priority }),
+      ...given({ queue: options.queue, priority: options.priority, jid: options.jid, unique: uniqueOf(options) }),
       ...(at === undefined ? {} : { at: dueAt(at, hq.now()) }),
     })
   })
@@ -75,7 +89,18 @@ async function enqueue(name: string, args: string[], options: EnqueueOptions): P
   printResult(options.json, { jid, ...(existing ? { existing } : {}) }, jid)
 }
 
-function priority(text: string): number {
+/** Each of the options makes the job unique. */
+function uniqueOf({ unique, uniqueBy, onConflict }: EnqueueOptions): Unique | undefined {
+  const about = given({ for: unique as UniqueOptions['for'], by: uniqueBy, onConflict })
+  return Object.keys(about).length > 0 ? about : undefined
+}
+
+/** Checks how long a lock is kept, and returns it unchanged. */
+function span(text: string): string {
+  return ['until-success', 'until-start', 'pending'].includes(text) ? text : duration(text)
+}
+
+export function priority(text: string): number {
   if (/^\d$/.test(text)) return Number(text)
   throw new InvalidArgumentError('It must be a whole number from 0 to 9.')
 }

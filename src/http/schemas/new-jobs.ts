@@ -13,7 +13,29 @@ export const NewJob = s.described(
     priority: s.described(s.optional(v.pipe(s.number, v.integer())), '0 to 9, in its queue'),
     at: s.described(s.optional(s.when), 'when: ISO 8601, or seconds since the epoch'),
     in: s.described(s.optional(v.union([s.text, s.number, s.anyObject])), "from now: seconds, '5m', { minutes: 5 }"),
-    jid: s.optional(s.text),
+    jid: s.described(s.optional(s.text), 'a job with this id is not stored a second time while it waits or runs'),
+    unique: s.described(
+      s.optional(
+        v.union([
+          s.boolean,
+          s.object({
+            for: s.described(
+              s.optional(v.union([s.text, s.number])),
+              "how long the job keeps its lock: 'until-success' (default), 'until-start', 'pending', '10m' or seconds",
+            ),
+            by: s.described(
+              s.optional(s.text),
+              "the path of what is unique in the arguments, such as '0.customer'; default: all arguments",
+            ),
+            onConflict: s.described(
+              s.optional(s.oneOf(['drop', 'raise', 'replace', 'debounce'])),
+              'what happens while another job has the lock; default: drop, which answers its jid',
+            ),
+          }),
+        ]),
+      ),
+      'overrides that of the class; `false`: the push takes no lock',
+    ),
     retry: s.optional(v.union([s.boolean, v.pipe(s.number, v.integer())])),
     retryFor: s.optional(s.number),
     expiresIn: s.optional(s.number),
