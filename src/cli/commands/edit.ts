@@ -1,10 +1,12 @@
 /** `highkiq edit` changes the arguments of a job, and `highkiq duplicate` pushes a job again. */
 
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
+import type { Duration } from '../../job/duration.ts'
+import { given } from '../../job/options.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { printResult } from '../output.ts'
-import { CliError } from '../usage.ts'
-import { argument } from './enqueue.ts'
+import { CliError, collect } from '../usage.ts'
+import { argument, date, inOption, priority } from './enqueue.ts'
 
 const EDIT_EXAMPLES = `
 The arguments replace all that the job has. Each is parsed as JSON. Anything that is not valid JSON is passed as a string.
@@ -17,9 +19,11 @@ Examples:
 
 const DUPLICATE_EXAMPLES = `
 The new job has the class, arguments and options of the other one, which stays. It is due now and has not failed.
+The options change the new job.
 
-Example:
+Examples:
   highkiq duplicate 5f9c3b0a7d2e41c68b1a90ff
+  highkiq duplicate 5f9c3b0a7d2e41c68b1a90ff --args '["bob", 6]' --queue low --in 10m --tag again
 `
 
 export function register(program: Command): void {
@@ -45,11 +49,18 @@ export function register(program: Command): void {
       .description('push a job again as a new job, whatever its state')
       .argument('<jid>', 'id of the job'),
   )
+    .option('--args <json>', 'all its arguments, as a JSON array', list)
+    .option('-q, --queue <name>', 'another queue')
+    .option('--priority <n>', '0 to 9, in its queue', priority)
+    .option('--tag <tag>', 'a tag in place of those of the other job; can be repeated', collect)
+    .addOption(inOption())
+    .option('--at <time>', 'run it at this time (ISO 8601)', date)
     .option('--json', 'as JSON')
     .addHelpText('after', DUPLICATE_EXAMPLES)
-    .action((jid: string, { json, ...options }: AppOptions) =>
+    .action((jid: string, { json, args, queue, priority, tag, in: wait, at, ...options }: DuplicateOptions) =>
       withExistingStore(options, async (hq) => {
-        const copy = await hq.duplicate(jid)
+        const changes = given({ args, queue, priority, tags: tag, wait: wait as Duration | undefined, waitUntil: at })
+        const copy = await hq.duplicate(jid, changes)
         if (copy === null) throw new CliError('the job was not pushed: client middleware filtered it')
         printResult(json, { jid: copy }, copy)
       }),
@@ -57,3 +68,19 @@ export function register(program: Command): void {
 }
 
 const KEPT = '[encrypted]'
+
+interface DuplicateOptions extends AppOptions {
+  args?: unknown[]
+  queue?: string
+  priority?: number
+  tag?: string[]
+  in?: string
+  at?: Date
+}
+
+/** Reads a JSON array. */
+function list(text: string): unknown[] {
+  const value = argument(text)
+  if (Array.isArray(value)) return value
+  throw new InvalidArgumentError('It must be a JSON array, one element for each argument.')
+}
