@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { until } from '../engine/bench.ts'
 import type { ServedApi } from '../http/api.ts'
 import { barriers } from './barriers.ts'
-import { inBrowser } from './browser.ts'
+import { failing, inBrowser } from './browser.ts'
 
 const PAGES = [
   '/',
@@ -228,6 +228,24 @@ inBrowser('everywhere', (open) => {
     await page.getByRole('heading', { name: 'Queues' }).waitFor()
     const lightness = `getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).every((one) => Number(one) > 200)`
     expect(await page.evaluate(lightness)).toBe(true)
+  })
+
+  test('the job that is open beside a list is printed whole, without its buttons', async () => {
+    const args = [{ lines: Array.from({ length: 90 }, (_, n) => `line ${n}`) }]
+    const { page } = await open('/retries', {
+      before: (app) => failing(app, [{ class: 'Broken', args, error: new Error('boom') }]),
+    })
+    await page.getByRole('table').getByRole('link', { name: 'Broken' }).first().click()
+    const drawer = page.getByRole('complementary')
+    await drawer.getByText('line 89').waitFor()
+    await page.emulateMedia({ media: 'print' })
+    expect(await drawer.getByText('line 89').isVisible()).toBe(true)
+    expect(await drawer.getByRole('button', { name: 'Close' }).count()).toBe(0)
+    const height = (await drawer.boundingBox())?.height ?? 0
+    expect(height).toBeGreaterThan(800)
+    // Nothing of it scrolls, because paper does not.
+    const hidden = `[...document.querySelectorAll('.drawer, .drawer *')].filter((one) => /auto|scroll/.test(getComputedStyle(one).overflowY)).length`
+    expect(await page.evaluate(hidden)).toBe(0)
   })
 
   test('without the stream the page polls; without the server it shows how old its figures are', async () => {

@@ -60,7 +60,7 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
         </div>
         <div>
           <span>{t('task.submitterPage')}</span>
-          <span class="acts">
+          <span class="links">
             <LinkButtons path={`/tasks/${id}`} />
           </span>
           <p>{t('task.opensAlone')}</p>
