@@ -21,7 +21,15 @@ export type Alert<Time = Date> =
   | { kind: 'queue-unserved'; level: 'error'; queue: string; size: number }
   | { kind: 'queue-without-worker'; level: 'failed'; queue: string }
   | { kind: 'task-stands-still'; level: 'failed'; task: string; name: string; minutes: number }
-  | { kind: 'task-paused'; level: 'failed'; task: string; name: string; reason: string | null }
+  | {
+      kind: 'task-paused'
+      level: 'failed'
+      task: string
+      name: string
+      /** In English; `cause` is the same in no language. */
+      reason: string | null
+      cause: { code: string; params: Record<string, unknown> } | null
+    }
   | { kind: 'ordered-silent'; level: 'failed'; queue: string; shard: number; lag: number }
   | { kind: 'no-process'; level: 'error'; waiting: number }
 

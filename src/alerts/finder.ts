@@ -129,8 +129,8 @@ function stillAlert({ id, name, minutes }: CheckedTask): Alert {
   return { kind: 'task-stands-still', level: 'failed', task: id, name, minutes: Math.floor(minutes) }
 }
 
-function pausedAlert({ id, name, reason }: CheckedTask): Alert {
-  return { kind: 'task-paused', level: 'failed', task: id, name, reason }
+function pausedAlert({ id, name, reason, cause = null }: CheckedTask): Alert {
+  return { kind: 'task-paused', level: 'failed', task: id, name, reason, cause }
 }
 
 async function orderedOf(store: Store, now: number, most: number): Promise<{ count: number; silent: Alert[] }> {

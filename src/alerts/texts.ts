@@ -66,7 +66,7 @@ export function textsOf(
     case 'task-paused':
       return {
         title: t('alerts.task-paused', { name: one.name }),
-        what: one.reason ?? '',
+        what: reasonText(one, t),
         path: `/tasks/${one.task}`,
       }
     case 'ordered-silent':
@@ -82,4 +82,16 @@ export function textsOf(
         path: '/busy',
       }
   }
+}
+
+/** Words why a task is paused or was cancelled. A text of the app is shown as it is. */
+export function reasonText(
+  {
+    reason,
+    cause,
+  }: { reason?: string | null | undefined; cause?: { code: string; params: object } | null | undefined },
+  t: Wording['t'],
+): string {
+  if (cause?.code !== 'too-many-failures') return reason ?? ''
+  return t('alerts.task-paused.what', cause.params as { rejected: number; ended: number })
 }

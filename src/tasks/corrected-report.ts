@@ -211,7 +211,8 @@ class ReportReader {
     for (const [i, row] of page.entries()) {
       const event = events.get(indexes[i] as number)
       // The task was deleted meanwhile.
-      if (!event) throw wrong(row.number, 'row key', `there is no such row in task ${task.id}`)
+      if (!event)
+        throw wrong(row.number, 'row key', `there is no such row in task ${task.id}`, { problem: 'unknown-row' })
       yield isUnsuccessful(event.status) ? await this.#again(event, row) : { event, number: row.number }
     }
   }
@@ -223,7 +224,8 @@ class ReportReader {
     const byKey = cell === '' ? rowKey : undefined
     const index = byKey === undefined ? this.#keyed(cell, number, column) : await this.#found(values, number, byKey)
     const first = this.#seen.get(index)
-    if (first !== undefined) throw wrong(number, byKey ?? column, `its row key stands in row ${first} too`, { first })
+    if (first !== undefined)
+      throw wrong(number, byKey ?? column, `its row key stands in row ${first} too`, { problem: 'twice', first })
     this.#seen.set(index, number)
     return index
   }
@@ -235,12 +237,18 @@ class ReportReader {
         number,
         column,
         "values of this row are hidden in this report: correct the one of the submitter's link",
+        { problem: 'hidden' },
       )
     }
     const key = parseRowKey(String(cell))
-    if (!key) throw wrong(number, column, `${shown(cell)} is not a row key: leave that column as it is`)
-    if (key.task !== id) throw wrong(number, column, `it is a row of task ${key.task}, not of ${id}`)
-    if (key.index >= total) throw wrong(number, column, `task ${id} has ${total} rows, none with index ${key.index}`)
+    if (!key)
+      throw wrong(number, column, `${shown(cell)} is not a row key: leave that column as it is`, { problem: 'row-key' })
+    if (key.task !== id)
+      throw wrong(number, column, `it is a row of task ${key.task}, not of ${id}`, { problem: 'other-task' })
+    if (key.index >= total)
+      throw wrong(number, column, `task ${id} has ${total} rows, none with index ${key.index}`, {
+        problem: 'unknown-row',
+      })
     return key.index
   }
 
@@ -249,7 +257,10 @@ class ReportReader {
     this.#byKey ??= indexesByKey(store, task.id, rowKey)
     const key = String(layout.row(values, {})[rowKey] ?? '')
     const indexes = (await this.#byKey).get(key)
-    if (!indexes) throw wrong(number, rowKey, `no rejected row of task ${task.id} has ${shown(key)} there`)
+    if (!indexes)
+      throw wrong(number, rowKey, `no rejected row of task ${task.id} has ${shown(key)} there`, {
+        problem: 'unknown-row',
+      })
     const [index, other] = indexes
     if (other === undefined) return index
     const both = `the rows with the indexes ${index} and ${other} both have ${shown(key)}`

@@ -4,6 +4,7 @@ import { HighkiqError } from '../job/errors.ts'
 import type { Message } from '../store/contract.ts'
 import { areAlike } from './columns.ts'
 import type { ImportRows, OpenImport } from './import.ts'
+import type { Language } from './languages/index.ts'
 import { messageText } from './messages.ts'
 import { fieldsOf } from './schema-fields.ts'
 import type { FileFormat } from './spreadsheet/file.ts'
@@ -71,6 +72,7 @@ const ROWS_OF_GROUP = 5
 export async function dryRun(
   { format, header, encoding, layout, rows }: OpenImport,
   { validate, columns }: Pick<ImportRows, 'validate' | 'columns'>,
+  lang?: Language,
 ): Promise<DryRun> {
   const { delimiter = null, sheet = null, sheets = null } = layout()
   const fields = fieldsOf(validate)
@@ -80,7 +82,7 @@ export async function dryRun(
     suggested: columns === undefined ? suggestedFor(header ?? [], fields) : {},
     ...{ complete: false, total: 0, valid: 0, invalid: 0, problems: [], groups: [], preview: [], sample: [] },
   }
-  const groups = new ProblemGroups()
+  const groups = new ProblemGroups(lang)
   try {
     for await (const { args, source, number = 0, rejected } of rows) {
       run.total++
@@ -94,7 +96,8 @@ export async function dryRun(
       const code = rejected.code ?? rejected.status
       for (const message of rejected.messages) {
         groups.add(number, code, message)
-        if (run.problems.length < PROBLEMS) run.problems.push({ row: number, code, message: messageText(message) })
+        if (run.problems.length < PROBLEMS)
+          run.problems.push({ row: number, code, message: messageText(message, lang) })
       }
     }
     run.complete = true
@@ -121,10 +124,15 @@ function suggestedFor(header: readonly string[], fields: readonly string[]): Rec
 
 class ProblemGroups {
   readonly #groups = new Map<string, ProblemGroup>()
+  readonly #lang: Language | undefined
+
+  constructor(lang: Language | undefined) {
+    this.#lang = lang
+  }
 
   add(row: number, code: string, message: Message): void {
     const field = typeof message.params.field === 'string' ? message.params.field : null
-    const text = messageText(message)
+    const text = messageText(message, this.#lang)
     const ofMessage = JSON.stringify([code, field, text])
     const isKnown = this.#groups.has(ofMessage) || this.#groups.size < MESSAGES
     const key = isKnown ? ofMessage : JSON.stringify([code, field])

@@ -24,7 +24,7 @@ export function errorMessage(at: number, code: 'failed' | 'error' | 'discarded' 
 }
 
 /** Returns a message as text. The app's own messages are not translated. */
-export function messageText({ code, params }: Message, language: Language = 'en'): string {
+export function messageText({ code, params }: Pick<Message, 'code' | 'params'>, language: Language = 'en'): string {
   if (code === 'message' || code === 'failed') {
     return params.field === undefined ? String(params.text) : `${params.field}: ${params.text}`
   }

@@ -36,6 +36,8 @@ export interface TaskStatus {
   state: TaskState
   /** Why the task is paused, cancelled or interrupted, if known; or that more rows failed than `maxFailures` allows. */
   reason?: string
+  /** The reason as a code with parameters, to be worded in any language; `message` is a text of the app in `params.text`. */
+  cause?: { code: string; params: Record<string, unknown> }
   run: number
   /** When the run began: the first run with the task, later runs with a retry. */
   runAt: Date
@@ -324,7 +326,7 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
   const retrying = Math.max(open - backlog - deferred - record.inWindow * (rowsPerJob ?? 1), 0)
   const exact = state !== 'adding' && endedInRun > 0 && (open === 0 || retrying + deferred < open)
   const { own: meta } = metaOf(record)
-  const why = reason ? { reason: messageText(reason) } : {}
+  const why = reason ? { reason: messageText(reason), cause: { code: reason.code, params: reason.params } } : {}
   const about = { id, name, job, queue: baseQueue(queue), state, ...given({ meta }), ...why }
   const rows = { run, runAt: new Date(record.runAt), total, backlog, retrying, deferred }
   const limits = { window, rowsPerJob, maxFailures: formatMaxFailures(maxFailures), onMaxFailures }

@@ -15,6 +15,7 @@ import { claimFile } from './duplicate-import.ts'
 import { eventOf, type TaskEvent } from './event.ts'
 import { EXPORT_FILE, type ExportFileOptions, exportMeta } from './export.ts'
 import { checkSource, type ImportRows, openImport, READING, READING_NAMES } from './import.ts'
+import { LANGUAGE_CODES, type Language } from './languages/index.ts'
 import { revokeListLinks } from './link.ts'
 import { type ListOptions, listTasks, type TaskPage } from './list.ts'
 import { appMessage } from './messages.ts'
@@ -36,6 +37,7 @@ const ID: OptionKind = [(id) => typeof id === 'string' && /^[0-9a-f]{16}$/.test(
 const IMPORT_OPTIONS = {
   ...READING,
   dryRun: 'flag',
+  lang: LANGUAGE_CODES,
   allowDuplicate: 'flag',
   resume: 'text',
   id: ID,
@@ -56,6 +58,8 @@ export type ExportOptions = CreateOptions & { rowsPerJob?: undefined } & ExportF
 export interface ImportOptions extends CreateOptions, ImportRows {
   /** Reads and checks the file without pushing anything. */
   dryRun?: boolean
+  /** The language of the problems that a dry run finds, but for messages of your own; default English. */
+  lang?: Language
   /** Imports the file even if the same bytes were imported within the last 24 hours. */
   allowDuplicate?: boolean
   /** Resumes this interrupted import with the same file. Rows already stored are skipped. */
@@ -134,7 +138,15 @@ export class Tasks {
   async #import(job: Job<never[]>, source: Source, options: ImportOptions): Promise<Task | DryRun> {
     checkCreate('tasks.import', job, options, IMPORT_OPTIONS)
     checkSource('tasks.import: the second argument', source)
-    const { dryRun: only = false, allowDuplicate = false, resume, id = newTaskId(), file: about, ...rest } = options
+    const {
+      dryRun: only = false,
+      lang,
+      allowDuplicate = false,
+      resume,
+      id = newTaskId(),
+      file: about,
+      ...rest
+    } = options
     if (about !== undefined) checkOptions('tasks.import: file', about, FILE)
     const interrupted = resume === undefined ? undefined : await findTask(this.#app, resume)
     const { validate } = job.definition.options
@@ -142,7 +154,7 @@ export class Tasks {
     const reading = { ...given({ validate, columns }), ...given(rest, READING_NAMES) } as ImportRows
     const { store, now } = this.#app
     const file = await openImport(source, reading, now)
-    if (only) return dryRun(file, reading)
+    if (only) return dryRun(file, reading, lang)
     const { header, format, encoding } = file
     const known = await factsOf(source)
     const came = {
@@ -210,13 +222,14 @@ export class Tasks {
     return new Task(this.#app, id)
   }
 
-  /** Returns the event with this jid, or null. */
-  async event(jid: string): Promise<TaskEvent | null> {
+  /** Returns the event with this jid, or null. `lang` is the language of messages that are not the app's. */
+  async event(jid: string, options: { lang?: Language } = {}): Promise<TaskEvent | null> {
     checkText('tasks.event: a jid', jid)
+    checkOptions('tasks.event', options, { lang: LANGUAGE_CODES })
     const { store } = this.#app
     const event = await store.tasks.event(jid)
     const task = event && (await store.tasks.find(jid.slice(0, 16)))
-    return event && task ? eventOf(task.job, event) : null
+    return event && task ? eventOf(task.job, event, options.lang) : null
   }
 
   /** Adds a message to an event from outside its handler. @throws UNKNOWN_TASK */

@@ -1,7 +1,7 @@
 /** Finds tasks that need a person: those that stand still, and those that were paused with a reason. */
 
 import type { Store, TaskRecord } from '../store/contract.ts'
-import { statusOf } from './task.ts'
+import { statusOf, type TaskStatus } from './task.ts'
 
 /** The number of newest tasks that are checked. Older tasks are checked only when they make no progress. */
 const TASKS = 200
@@ -15,6 +15,7 @@ export interface CheckedTask extends Pick<TaskRecord, 'id' | 'name' | 'queue' | 
   minutes: number
   /** Why it is paused. */
   reason: string | null
+  cause: TaskStatus['cause'] | null
 }
 
 export interface TroubledTasks {
@@ -37,7 +38,8 @@ export async function troubledTasks(store: Store, now: number): Promise<Troubled
     const minutes = (now - Math.max(progressAt ?? 0, runAt)) / MINUTE
     // Rows that wait for a retry are no trouble.
     const canRun = inWindow + backlog > 0
-    return { id, name, queue, state, minutes, canRun, reason: statusOf(record, now).reason ?? null }
+    const { reason = null, cause = null } = statusOf(record, now)
+    return { id, name, queue, state, minutes, canRun, reason, cause }
   })
   return {
     running: tasks.filter(({ state }) => state === 'adding' || state === 'running').length,

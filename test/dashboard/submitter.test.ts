@@ -145,7 +145,7 @@ inBrowser("the submitter's page", (open) => {
     await text(page, 'live-text').getByText('Not live').waitFor()
     await task.pause()
     await page.clock.fastForward(5000)
-    await text(page, 'why').getByText('Paused by an operator').waitFor()
+    await text(page, 'why').getByText('This is paused for now').waitFor()
     await text(page, 'live-text').getByText('Every 5 seconds').waitFor()
     await task.resume()
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)

@@ -92,7 +92,10 @@ test('alert: a task paused because it has too many failures', async () => {
   await app.work()
   await until(async () => (await task.status())?.state === 'paused')
   const reason = '2 of 2 rows were rejected: more than allowed'
-  expect(await alerts(app)).toEqual([{ kind: 'task-paused', level: 'failed', task: task.id, name: 'autumn', reason }])
+  const cause = { code: 'too-many-failures', params: { rejected: 2, ended: 2 } }
+  expect(await alerts(app)).toEqual([
+    { kind: 'task-paused', level: 'failed', task: task.id, name: 'autumn', reason, cause },
+  ])
 })
 
 test('alert: a task makes no progress for minutes', async () => {

@@ -155,8 +155,8 @@ test('a task link opens the submitter’s page; a login opens the dashboard', as
   const operator = { authorization: 'Bearer secret' }
   const link = await handle(new Request(`https://jobs.example/api/v1/tasks/${task.id}/link`, { headers: operator }))
   const { token } = (await link.json()) as { token: string }
-  expect(await open(`?token=${token}`, {})).toContain('of 1 row is done')
-  expect(await open(`?token=${token}`, operator)).toContain('of 1 row is done')
+  expect(await open(`?token=${token}`, {})).toContain('of 1 row is processed')
+  expect(await open(`?token=${token}`, operator)).toContain('of 1 row is processed')
   expect(await open('', operator)).toContain('app-1a2b.js')
   expect(await open('?token=guess', operator)).toContain('This link does not work')
   expect(await open('', { 'sec-fetch-site': 'none' })).toContain('<h1>Log in</h1>')

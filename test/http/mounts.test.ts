@@ -32,7 +32,7 @@ async function works(hq: Highkiq, origin: string, base: string): Promise<void> {
   expect((await at('GET', '/api/v1/tasks?limit=0')).status).toBe(400)
   const { url } = (await at('GET', `/api/v1/tasks/${made.body.id}/link`)).body
   const page = await fetch(origin + url)
-  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('of 2 rows are done')])
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('of 2 rows are processed')])
   const leave = new AbortController()
   const stream = await fetch(`${origin}${base}/api/v1/tasks/${made.body.id}/stream`, { signal: leave.signal })
   const reader = (stream.body as ReadableStream<Uint8Array>).getReader()

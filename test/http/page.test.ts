@@ -22,7 +22,7 @@ test('the submitter’s page shows progress without scripts, and escapes all dat
   const answer = await handle(new Request(`http://localhost${await link(task)}`, { headers: { accept: 'text/html' } }))
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
   const html = await answer.text()
-  expect(html).toContain('of 3 rows are done')
+  expect(html).toContain('of 3 rows are processed')
   expect(html).not.toContain('<img')
   expect(html).not.toMatch(/<[^>]*(\sstyle=|\son\w+=)|<script>|javascript:/)
 })
@@ -129,7 +129,7 @@ suiteWith([chromium], 'in a browser', () => {
     const text = (name: string) => page.locator(`[data-part="${name}"]`)
     await page.getByText('Live', { exact: true }).waitFor()
     expect(await page.locator('h1').textContent()).toBe('Spring catalogue')
-    expect(await text('of').textContent()).toBe('of 6 rows are done')
+    expect(await text('of').textContent()).toBe('of 6 rows are processed')
     expect(await text('fix').isVisible()).toBe(false)
 
     await work()
@@ -224,6 +224,52 @@ suiteWith([chromium], 'in a browser', () => {
     expect(faults.filter((fault) => !/ERR_ABORTED/.test(fault))).toEqual([])
   })
 
+  test('a submitter reads in the own language what is wrong with a corrected file', async () => {
+    const { hq, url, work, link } = await served()
+    const Row = hq.job('Row', async (_ctx, _row: object) => {
+      throw new BusinessFailure('no')
+    })
+    const task = await hq.tasks.import(Row, Buffer.from('sku\na\n'), { name: 'spring.csv' })
+    await work()
+    await task.wait({ every: 10 })
+    const { page } = await open(`${url}${await link(task)}&lang=ru`)
+    const news = page.locator('[data-part="sent-news"]')
+    const send = (text: string, name = 'report.csv') =>
+      page.locator('input[type=file]').setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) })
+    await send('sku,row key\na,mine\n')
+    await news.getByText('Строка 2, столбец «row key»: по этому столбцу строки различаются.').waitFor()
+    await send('sku,row key\n"a,mine\n')
+    await news.getByText('Ошибка в строке 2.').waitFor()
+    await send('', 'empty.csv')
+    await news.getByText('Сохраните его как CSV или XLSX и отправьте ещё раз.').waitFor()
+    expect(await news.innerText()).not.toMatch(/[a-z]{4}/)
+  })
+
+  test('on paper the page shows how far it is and what to correct, in light colours', async () => {
+    const { hq, url, work, link } = await served()
+    const Row = hq.job('Row', async (_ctx, _row: object) => {
+      throw new BusinessFailure('Price is empty')
+    })
+    const task = await hq.tasks.import(Row, Buffer.from('sku\na\n'), { name: 'spring.csv' })
+    await work()
+    await task.wait({ every: 10 })
+    const { page } = await open(url + (await link(task)))
+    await page.getByText('Download 1 row').waitFor()
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+    for (const text of ['spring.csv', 'Need a correction', 'Price is empty', 'of 1 row is processed']) {
+      expect(await page.getByText(text).first().isVisible(), text).toBe(true)
+    }
+    for (const text of ['Download 1 row', 'Send corrected file', '中文']) {
+      expect(await page.getByText(text).first().isVisible(), text).toBe(false)
+    }
+    const canvas = await page.evaluate('getComputedStyle(document.body).backgroundColor')
+    expect(
+      String(canvas)
+        .match(/\d+/g)
+        ?.every((one) => Number(one) > 200),
+    ).toBe(true)
+  })
+
   test('a submitter sees why a task is paused', async () => {
     const { hq, url, link } = await served()
     const Row = hq.job('Row', async (_ctx, _n: number) => {})
@@ -233,7 +279,7 @@ suiteWith([chromium], 'in a browser', () => {
     await page.getByText('Live').waitFor()
     expect(await why.isVisible()).toBe(false)
     await task.pause()
-    await why.getByText('Paused by an operator.').waitFor()
+    await why.getByText('This is paused for now.').waitFor()
     await task.cancel('the wrong file')
     await why.getByText('Stopped: the wrong file').waitFor()
   })
@@ -270,7 +316,7 @@ suiteWith([chromium], 'in a browser', () => {
       colorScheme: 'dark',
       viewport: { width: 360, height: 740 },
     })
-    expect(await page.locator('[data-part="of"]').textContent()).toBe('of 2 rows are done')
+    expect(await page.locator('[data-part="of"]').textContent()).toBe('of 2 rows are processed')
     const box = await page.locator('main').boundingBox()
     expect(box?.width).toBeLessThanOrEqual(360)
     const background = await page.evaluate('getComputedStyle(document.body).backgroundColor')

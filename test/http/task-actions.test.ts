@@ -96,6 +96,7 @@ test('an ended task refuses actions, and a task above maxFailures says why it wi
   await until(paused)
   expect((await call('GET', path)).body).toMatchObject({
     reason: '2 of 2 rows were rejected: more than allowed',
+    cause: { code: 'too-many-failures', params: { rejected: 2, ended: 2 } },
     window: 1,
     maxFailures: 1,
     onMaxFailures: 'pause',

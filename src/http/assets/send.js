@@ -78,7 +78,7 @@ async function stop() {
   }
 }
 
-/** @throws an error with `lines`: the problem in the viewer's language, then the message of the server */
+/** @throws an error with `lines`: the problem in the viewer's language, then, where it has no words, the message of the server */
 async function post(rest, init = {}) {
   const response = await fetch(api(rest), { method: 'POST', ...init }).catch(() => {
     throw wrong([say('wrong.offline')])
@@ -89,7 +89,16 @@ async function post(rest, init = {}) {
   if (Array.isArray(details?.missing)) {
     throw wrong([say('wrong.columns', { names: details.missing.map((name) => `“${name}”`).join(', ') })])
   }
-  throw wrong([say(knows(`wrong.${code}`) ? `wrong.${code}` : 'wrong.other'), message])
+  if (!knows(`wrong.${code}`)) throw wrong([say('wrong.other'), message])
+  const { problem, row, column, first } = details ?? {}
+  const said = say(`wrong.${code}`)
+  if (problem !== undefined && knows(`wrong.${problem}`)) {
+    throw wrong([`${said} ${say('wrong.row', { row, column })} ${say(`wrong.${problem}`, { first })}`])
+  }
+  if (code !== 'INVALID_FILE') throw wrong([said])
+  // The server's message says more, in English.
+  if (document.documentElement.lang.startsWith('en')) throw wrong([said, message])
+  throw wrong([`${said} ${row === undefined ? say('wrong.saveAgain') : say('wrong.at', { row })}`])
 }
 
 const wrong = (lines) => Object.assign(new Error(lines[0]), { lines })

@@ -11,14 +11,16 @@ import { isObject, stringifyJson } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
 import { splitTaskJid } from '../../job/payload.ts'
 import { baseQueue } from '../../job/priority.ts'
+import { LANGUAGE_CODES } from '../../tasks/languages/index.ts'
 import { MOST_NAMED } from '../access/audit.ts'
 import type { Seal } from '../access/seal.ts'
 import { dateOf, timeOf } from '../schemas/times.ts'
 import { invalid, json } from '../server/answer.ts'
 import { chunksOf, jsonBody, LINES, readBody, readLines, typeOf } from '../server/body.ts'
 import { KEY } from '../server/idempotency.ts'
-import { flag, integer, text } from '../server/parameter.ts'
+import { flag, integer, oneOf, text } from '../server/parameter.ts'
 import { type Call, del, get, ok, PUSH_ERRORS, post, type Route } from '../server/route.ts'
+import { viewerOf } from '../server/viewer.ts'
 import { inTime, keyOfEntry, keyOfQueued } from './job-key.ts'
 import { cut, detailOf, progressOf } from './job-summary.ts'
 import { pushOnce } from './push-once.ts'
@@ -63,6 +65,7 @@ export const JOB_ROUTES: Route[] = [
     query: {
       wait: integer(0, LONGEST_WAIT, 0, 'seconds to wait for its end'),
       whole: flag('returns the whole job, however long it is'),
+      lang: oneOf(LANGUAGE_CODES, "language of its row's messages; default from Accept-Language, else en"),
     },
     answers: ok('Job', 'The job; its state is `unknown` when no trace of it exists'),
     async run(call) {
@@ -286,13 +289,19 @@ async function ended(hq: Highkiq, jid: string, seconds: number, left: AbortSigna
   }
 }
 
-async function describe({ hq, server, request }: Pick<Call, 'hq' | 'server' | 'request'>, jid: string, whole: boolean) {
-  const { result: found, ...where } = await findInTime(hq, jid, request.signal)
+async function describe(
+  { hq, server, ...from }: Pick<Call, 'hq' | 'server' | 'request' | 'url' | 'base'>,
+  jid: string,
+  whole: boolean,
+) {
+  const { result: found, ...where } = await findInTime(hq, jid, from.request.signal)
   const { state, queue, job, event, gaveUp, progress, startedAt = null, finishedAt = null } = where
   const { result = found, failure } = await outcomeOf(hq, jid)
   const { redaction } = server
   const seen = job && redaction.record(job)
-  const shownEvent = event && redaction.event(event)
+  const { language: lang } = viewerOf(from)
+  const worded = event && lang !== 'en' ? await hq.tasks.event(jid, { lang }) : event
+  const shownEvent = worded && redaction.event(worded)
   return {
     jid,
     // A job with a stored result is not unknown.

@@ -35,7 +35,12 @@ export const Alert = v.variant('kind', [
   alert('queue-unserved', 'error', { queue: s.text, size: s.count }),
   alert('queue-without-worker', 'failed', { queue: s.text }),
   alert('task-stands-still', 'failed', { task: s.text, name: s.text, minutes: s.count }),
-  alert('task-paused', 'failed', { task: s.text, name: s.text, reason: s.orNull(s.text) }),
+  alert('task-paused', 'failed', {
+    task: s.text,
+    name: s.text,
+    reason: s.orNull(s.text),
+    cause: s.orNull(s.object({ code: s.text, params: s.anyObject })),
+  }),
   alert('ordered-silent', 'failed', { queue: s.text, shard: s.count, lag: s.amount }),
   alert('no-process', 'error', { waiting: s.count }),
 ])

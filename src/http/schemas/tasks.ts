@@ -82,7 +82,8 @@ const status = {
   rowsPerJob: s.orNull(s.positive),
   maxFailures,
   onMaxFailures: s.oneOf(['pause', 'cancel']),
-  reason: s.optional(s.text),
+  reason: s.described(s.optional(s.text), 'why it is paused, cancelled or interrupted, in English'),
+  cause: s.described(s.optional(s.object({ code: s.text, params: s.anyObject })), 'the reason in no language'),
   counts: s.object(
     Object.fromEntries(EVENT_STATUSES.map((status) => [status, s.count])) as Record<EventStatus, typeof s.count>,
   ),

@@ -56,12 +56,12 @@ function formatByName(name: string): FileFormat {
 
 function submitterPage(viewer: Viewer, submitted: Submitted): string {
   const { task, groups, file, token, readOnly } = submitted
-  const { id, name, job, state } = task
+  const { id, name, state } = task
   const title = `${state === 'done' ? '✓' : percentOf(viewer, task)} ${readable(name, NAME)}`
   const own = escaped(JSON.stringify(scriptPhrases(viewer.language)))
   const body = `${SYMBOLS}
 <main class="sub-page" data-id="${id}" data-phrases="${own}">
-<div class="sub-top"><span class="brand">${LOGO}</span><span class="cut grow">${data(job)}</span><span class="live off scripted" data-part="live"><i class="dot"></i><span data-part="live-text"></span></span><button class="btn ghost icon scripted" type="button" data-part="theme" aria-label="${phrase(viewer, 'theme')}">${icon('sun')}</button></div>
+<div class="sub-top"><span class="brand">${LOGO}</span><span class="grow"></span><span class="live off scripted" data-part="live"><i class="dot"></i><span data-part="live-text"></span></span><button class="btn ghost icon scripted" type="button" data-part="theme" aria-label="${phrase(viewer, 'theme')}">${icon('sun')}</button></div>
 <h1 ${fresh('name')}>${data(name, NAME)}</h1>
 <p class="muted">${sentLine(viewer, task, file)}</p>
 ${progressSection(viewer, task)}

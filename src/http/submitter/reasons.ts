@@ -45,7 +45,7 @@ export async function groupsOf(call: QueryCall, task: TaskStatus, language: Lang
 async function lookUp(call: QueryCall, task: TaskStatus, language: Language): Promise<Group[]> {
   const reasons = (await call.hq.tasks.get(task.id).reasons()).filter(({ status }) => status === 'failed')
   const failed = { status: ['failed' as const], after: -1 }
-  const read = (page: EventPage) => eventsOf(call, task, page, language)
+  const read = (page: EventPage) => eventsOf(call, task, { ...page, language })
   const groups: Group[] = []
   for (const { code, count } of reasons.slice(0, MOST)) {
     if (code !== null) groups.push(groupOf(await read({ ...failed, code, limit: SAMPLES }), count))

@@ -1,6 +1,7 @@
 /** The sections of the page: progress, rows to correct, sending them back, and cancelling. */
 
 import type { TaskEvent } from '../../tasks/event.ts'
+import { messageText } from '../../tasks/messages.ts'
 import type { FileFormat } from '../../tasks/spreadsheet/format.ts'
 import { isOver, type TaskStatus } from '../../tasks/task.ts'
 import { escaped } from '../server/html-page.ts'
@@ -46,9 +47,10 @@ export function percentOf({ locale }: Viewer, { percent }: TaskStatus): string {
 }
 
 /** Says why the task is paused or was cancelled. */
-function whyOf(viewer: Viewer, { state, reason }: TaskStatus): string {
-  if (state === 'paused' && reason === undefined) return phrase(viewer, 'why.paused')
-  if (reason === undefined || state === 'done') return ''
+function whyOf(viewer: Viewer, { state, cause }: TaskStatus): string {
+  if (state === 'paused' && cause === undefined) return phrase(viewer, 'why.paused')
+  if (cause === undefined || state === 'done') return ''
+  const reason = messageText(cause, viewer.language)
   return phrase(viewer, state === 'paused' ? 'why.pausedFor' : 'why.stopped', {}, { reason: escaped(readable(reason)) })
 }
 

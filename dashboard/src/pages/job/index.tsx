@@ -8,7 +8,7 @@ import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Progress } from '../../components/progress.tsx'
 import { Pill } from '../../components/status.tsx'
-import { t } from '../../i18n/index.ts'
+import { language, t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { type Data, useData } from '../../live/use-data.ts'
 import { ActButtons } from '../job-sets/action-buttons.tsx'
@@ -27,7 +27,7 @@ export default function JobPage() {
 }
 
 function Found({ jid }: { jid: string }) {
-  const found = useData<FoundJob>(`/jobs/${encoded(jid)}`)
+  const found = useData<FoundJob>(`/jobs/${encoded(jid)}`, { lang: language.value })
   const { data, error, reload } = found
   const job = data?.job ?? null
   const state = data?.state ?? 'unknown'

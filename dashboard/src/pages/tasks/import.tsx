@@ -9,7 +9,7 @@ import { at } from '../../base.ts'
 import { Icon } from '../../components/icon.tsx'
 import { say } from '../../components/toast.tsx'
 import { bytes } from '../../format/number.ts'
-import { t } from '../../i18n/index.ts'
+import { language, t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { FILE_ENDINGS } from './drop.tsx'
 import { LimitFields, ReadingFields } from './import-fields.tsx'
@@ -49,7 +49,11 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
     }
     setStep('reading')
     try {
-      const run = await sendFile<DryRun>(IMPORT, { ...readingQuery(next), dryRun: true }, next.file)
+      const run = await sendFile<DryRun>(
+        IMPORT,
+        { ...readingQuery(next), dryRun: true, lang: language.value },
+        next.file,
+      )
       if (turn !== newest.current) return
       const isFirst = next.headers.length === 0
       const known = isFirst ? withColumns(next, run) : next

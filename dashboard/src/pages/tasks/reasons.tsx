@@ -5,7 +5,7 @@ import type { Reason, Reasons as ReasonsOfTask, TaskStatus } from '../../api/typ
 import { at } from '../../base.ts'
 import { StatusIcon } from '../../components/icon.tsx'
 import { number } from '../../format/number.ts'
-import { t } from '../../i18n/index.ts'
+import { language, t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { type Data, useData } from '../../live/use-data.ts'
 import { retryRows } from './retry.tsx'
@@ -26,7 +26,11 @@ export interface ShownReasons extends Pick<Data<ReasonsOfTask>, 'reload'> {
 /** Loads the most frequent reasons. Earlier ones stay while more are loaded. */
 export function useReasons(id: string, isOff: boolean): ShownReasons {
   const [limit, setLimit] = useState(FOLDED)
-  const { data, reload } = useData<ReasonsOfTask>(isOff ? null : `/tasks/${id}/reasons`, { samples: 1, limit })
+  const { data, reload } = useData<ReasonsOfTask>(isOff ? null : `/tasks/${id}/reasons`, {
+    samples: 1,
+    limit,
+    lang: language.value,
+  })
   const last = useRef({ id, data })
   if (data || last.current.id !== id) last.current = { id, data }
   const { items = [], total = 0 } = last.current.data ?? {}

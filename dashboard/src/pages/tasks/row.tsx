@@ -12,7 +12,7 @@ import { When } from '../../components/time.tsx'
 import { doing } from '../../components/toast.tsx'
 import { lastSaid, said } from '../../format/said.ts'
 import { duration } from '../../format/time.ts'
-import { t } from '../../i18n/index.ts'
+import { language, t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { Deadline, DeferredActs, isDeferred } from './deferred.tsx'
@@ -20,7 +20,9 @@ import { Deadline, DeferredActs, isDeferred } from './deferred.tsx'
 const REJECTED = ['failed', 'error', 'cancelled']
 
 export function RowDrawer({ task, jid, onClose }: { task: TaskStatus; jid: string; onClose(): void }) {
-  const { data, error, reload } = useData<{ event: TaskEvent | null }>(`/jobs/${encoded(jid)}`)
+  const { data, error, reload } = useData<{ event: TaskEvent | null }>(`/jobs/${encoded(jid)}`, {
+    lang: language.value,
+  })
   const event = data?.event
   const title = event ? t('task.rowNumber', { n: event.number ?? event.index + 1 }) : jid
   const retry = async () => {

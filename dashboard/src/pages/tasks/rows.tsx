@@ -9,7 +9,7 @@ import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
 import { number } from '../../format/number.ts'
 import { lastSaid } from '../../format/said.ts'
-import { t } from '../../i18n/index.ts'
+import { language, t } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { Deadline, isDeferred } from './deferred.tsx'
@@ -32,6 +32,7 @@ export function Rows({ task, codes }: { task: TaskStatus; codes: readonly string
     search,
     cursor,
     limit: 25,
+    lang: language.value,
   })
   const isByCode = [code, withoutCode, otherCodes].some((one) => one !== undefined)
   const isFiltered = isByCode || query.status !== undefined || search !== undefined || Object.keys(fields).length > 0

@@ -2,6 +2,7 @@
 
 import { useCallback, useState } from 'preact/hooks'
 import { useLocation, useRoute } from 'preact-iso'
+import { reasonText } from '../../../../src/alerts/texts.ts'
 import { tell } from '../../api/client.ts'
 import type { TaskStatus } from '../../api/types.ts'
 import { at } from '../../base.ts'
@@ -77,7 +78,7 @@ export default function TaskPage() {
           <div>
             <b class="b">{t(`tasks.state.${task.state}`)}</b>
             <p class="muted">
-              <bdi>{task.reason}</bdi>
+              <bdi>{reasonText(task, t)}</bdi>
             </p>
           </div>
         </div>

@@ -8,14 +8,16 @@ import { isObject } from '../../../job/json.ts'
 import { given } from '../../../job/options.ts'
 import type { Columns } from '../../../tasks/columns.ts'
 import { describedOption, READING_OPTIONS } from '../../../tasks/import-options.ts'
+import { LANGUAGE_CODES } from '../../../tasks/languages/index.ts'
 import type { ImportOptions } from '../../../tasks/tasks.ts'
 import type { ErrorBody } from '../../server/answer.ts'
 import { errorBody, invalid, json } from '../../server/answer.ts'
 import { FingerprintStream } from '../../server/fingerprint.ts'
 import { messageWithParameters } from '../../server/hints.ts'
 import { claimKey, type KeyClaim, untilComplete } from '../../server/idempotency.ts'
-import { flag, jsonText, membersOf, type Parameter, text, type Values } from '../../server/parameter.ts'
+import { flag, jsonText, membersOf, oneOf, type Parameter, text, type Values } from '../../server/parameter.ts'
 import { answer, type Call, PUSH_ERRORS, post, type Route } from '../../server/route.ts'
+import { viewerOf } from '../../server/viewer.ts'
 import { READING, TASK_PARAMETERS } from './task-options.ts'
 import { FILES, openUpload, type Upload } from './upload.ts'
 
@@ -41,6 +43,7 @@ const QUERY = {
   rowKey: text(describedOption(READING_OPTIONS.rowKey)),
   meta: membersOf('stored with the task, to find it by: one parameter meta.NAME=VALUE for each, at most four'),
   dryRun: flag('only reads and checks the file; nothing is pushed'),
+  lang: oneOf(LANGUAGE_CODES, 'language of the problems of a dry run; default from Accept-Language, else en'),
   allowDuplicate: flag('imports the file although the same workbook was imported within 24 hours'),
 }
 
@@ -126,10 +129,8 @@ async function thereAlready({ hq, base, request }: Call<unknown>, { id, to, task
 }
 
 /** @throws the errors that occur before the first rows are stored */
-async function importFile(
-  { hq, server, base, request, query, who, audit }: Call<Values<typeof QUERY>>,
-  claim?: KeyClaim,
-): Promise<Response> {
+async function importFile(call: Call<Values<typeof QUERY>>, claim?: KeyClaim): Promise<Response> {
+  const { hq, server, base, request, query, who, audit } = call
   const { job: name, dryRun, allowDuplicate, columns, rowKey } = query
   const job = hq.jobNamed(name) as never
   audit({ job: name, ...(dryRun ? { dryRun } : {}) })
@@ -153,7 +154,9 @@ async function importFile(
     ...readingOf(upload, query),
   }
   if (dryRun) {
-    const result = await hq.tasks.import(job, file, { ...options, dryRun: true }).finally(over)
+    const result = await hq.tasks
+      .import(job, file, { ...options, dryRun: true, lang: viewerOf(call).language })
+      .finally(over)
     for (const problem of result.problems) if (problem.error) problem.message = messageWithParameters(problem.error)
     return json(result)
   }

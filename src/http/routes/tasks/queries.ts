@@ -40,6 +40,8 @@ export interface EventPage extends CodeFilter {
   /** Returns only rows after this index. */
   after: number
   limit: number
+  /** The language of messages; default English. */
+  language?: Language
 }
 
 /** The most rows that one search reads, in pages. */
@@ -50,8 +52,7 @@ const SEARCH_PAGE = 500
 export async function eventsOf(
   { hq, server }: Pick<Call, 'hq' | 'server'>,
   { id, job }: TaskStatus,
-  { status, after, limit, ...filter }: EventPage,
-  language: Language = 'en',
+  { status, after, limit, language, ...filter }: EventPage,
 ): Promise<TaskEvent[]> {
   const query = { ...(status ? { status } : {}), ...codeFilterOf(filter), after, limit }
   const records = await hq.store.tasks.events(id, query)
@@ -115,13 +116,13 @@ const SAMPLED = 20
 export async function reasonsOf(
   call: Pick<Call, 'hq' | 'server'>,
   task: TaskStatus,
-  { samples, limit }: { samples: number; limit: number | undefined },
+  { samples, limit, language }: { samples: number; limit: number | undefined; language: Language },
 ): Promise<{ items: Reason[]; total: number }> {
   const reasons = await call.hq.tasks.get(task.id).reasons()
   const items: Reason[] = []
   for (const reason of reasons.slice(0, limit)) {
     const isSampled = samples > 0 && items.length < SAMPLED
-    items.push({ ...reason, samples: isSampled ? await samplesOf(call, task, reason, samples) : [] })
+    items.push({ ...reason, samples: isSampled ? await samplesOf(call, task, reason, { samples, language }) : [] })
   }
   return { items, total: reasons.length }
 }
@@ -130,9 +131,10 @@ async function samplesOf(
   call: Pick<Call, 'hq' | 'server'>,
   task: TaskStatus,
   { status, ...reason }: ReasonCount,
-  most: number,
+  { samples, language }: { samples: number; language: Language },
 ): Promise<Reason['samples']> {
-  const events = await eventsOf(call, task, { status: [status], ...reasonFilter(reason), after: -1, limit: most })
+  const page = { status: [status], ...reasonFilter(reason), after: -1, limit: samples, language }
+  const events = await eventsOf(call, task, page)
   return events.map(({ index, number, messages }) => {
     return { index, number, message: messages.at(-1)?.text ?? null }
   })

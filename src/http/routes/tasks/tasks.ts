@@ -5,6 +5,7 @@ import { EVENT_STATUSES, TASK_STATES } from '../../../index.ts'
 import { HighkiqError } from '../../../job/errors.ts'
 import { isObject, stringifyJson } from '../../../job/json.ts'
 import { given } from '../../../job/options.ts'
+import { LANGUAGE_CODES } from '../../../tasks/languages/index.ts'
 import { LINK_RIGHTS, type LinkRights, linkEnd } from '../../../tasks/link.ts'
 import { checkMetaFilter } from '../../../tasks/meta.ts'
 import type { TaskStatus } from '../../../tasks/task.ts'
@@ -16,6 +17,7 @@ import { cursor, flag, integer, listOf, membersOf, moment, oneOf, text } from '.
 import { answer, get, ok, PUSH_ERRORS, post, type Route } from '../../server/route.ts'
 import { refuseUnknown } from '../../server/schema.ts'
 import type { ServerContext } from '../../server/server-context.ts'
+import { viewerOf } from '../../server/viewer.ts'
 import { refuseHidden } from '../hidden-meta.ts'
 import { newlyRejected, readSweep } from './newly-rejected.ts'
 import { aboutOf, eventsOf, reasonsOf, searchEvents, statusWithoutMeta } from './queries.ts'
@@ -25,6 +27,10 @@ const MOST_REASONS = 10_000
 const LOCATION = { location: 'address of its status' }
 const rights = oneOf(LINK_RIGHTS, 'read: read-only, the default of a read-only server; change: the default of others')
 const expires = moment('when the link ends; without it the link stays valid')
+const lang = oneOf(
+  LANGUAGE_CODES,
+  'language of the messages that are not your own; default from Accept-Language, else en',
+)
 const limit = integer(1, LARGEST_PAGE, 25, 'items on one page')
 
 export const TASK_ROUTES: Route[] = [
@@ -194,6 +200,7 @@ export const TASK_ROUTES: Route[] = [
       ),
       cursor: cursor((value) => (/^\d{1,10}$/.test(value) ? Number(value) : undefined)),
       limit,
+      lang,
     },
     answers: ok('TaskEventList', 'A page'),
     async run(call) {
@@ -202,7 +209,8 @@ export const TASK_ROUTES: Route[] = [
         throw invalid('give only one of code, withoutCode and otherCodes')
       }
       const task = await statusWithoutMeta(call.hq, call.path)
-      const page = { status, code: withoutCode ? null : code, otherCodes, after, limit }
+      const { language } = viewerOf(call)
+      const page = { language, status, code: withoutCode ? null : code, otherCodes, after, limit }
       if (search !== undefined || field) return json(await searchEvents(call, task, page, { search, field }))
       const items = await eventsOf(call, task, page)
       return json({ items, next: items.length === limit ? String(items.at(-1)?.index) : null })
@@ -216,11 +224,15 @@ export const TASK_ROUTES: Route[] = [
     query: {
       samples: integer(0, 10, 0, 'sample rows for each of the 20 most frequent codes'),
       limit: integer(1, MOST_REASONS, undefined, 'only the most frequent codes; `total` counts all (default: all)'),
+      lang,
     },
     answers: ok('TaskReasons', 'The reasons'),
     async run(call) {
       const task = await statusWithoutMeta(call.hq, call.path)
-      return json({ ...(await reasonsOf(call, task, call.query)), next: null })
+      return json({
+        ...(await reasonsOf(call, task, { ...call.query, language: viewerOf(call).language })),
+        next: null,
+      })
     },
   }),
   get('/api/v1/tasks/{id}/link', {

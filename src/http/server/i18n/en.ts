@@ -24,7 +24,7 @@ export const en = {
 
   // Progress
   progress: 'Progress',
-  of: { one: 'of {n} row is done', other: 'of {n} rows are done' },
+  of: { one: 'of {n} row is processed', other: 'of {n} rows are processed' },
   'left.adding': 'Rows are still arriving',
   'left.paused': 'Paused',
   'left.cancelling': 'Stopping',
@@ -39,8 +39,8 @@ export const en = {
   'left.correct': { one: '{n} row is left to correct', other: '{n} rows are left to correct' },
   'left.ours': 'All rows have run. We will fix the remaining ones.',
   'left.gone': 'This task was deleted',
-  'why.paused': 'Paused by an operator. The waiting rows run when the task is resumed.',
-  'why.pausedFor': 'Paused: {reason}. The waiting rows run when the task is resumed.',
+  'why.paused': 'This is paused for now. The waiting rows run when it continues.',
+  'why.pausedFor': 'Paused: {reason}. The waiting rows run when it continues.',
   'why.stopped': 'Stopped: {reason}',
 
   // Rows by status
@@ -89,6 +89,14 @@ export const en = {
   'again.dropped': { one: '{n} row could not be run again.', other: '{n} rows could not be run again.' },
   'wrong.offline': 'It could not be sent: are you online? Try again.',
   'wrong.columns': 'The report has no column {names}: correct the cells, but leave the columns as they are.',
+  'wrong.row': 'Row {row}, column “{column}”:',
+  'wrong.unknown-row': 'there is no such row here.',
+  'wrong.twice': 'row {first} is the same row. Keep only one of them.',
+  'wrong.hidden': 'some values are hidden in this file. Correct the file that you download here.',
+  'wrong.row-key': 'this column tells the rows apart. Leave it as it is in the downloaded file.',
+  'wrong.other-task': 'this row belongs to another upload.',
+  'wrong.at': 'The problem is in row {row}.',
+  'wrong.saveAgain': 'Save it as CSV or XLSX and send it again.',
   'wrong.INVALID_FILE': 'This file can’t be read.',
   'wrong.TASK_BUSY': 'Another file is being processed just now. Try again in a moment.',
   'wrong.TASK_ENDED': 'This task has already ended.',
