@@ -455,6 +455,15 @@ describe.concurrent('how a file is read', () => {
 })
 
 describe.concurrent('highkiq task', () => {
+  test('an import stores meta, by which its task is found', async ({ folder }) => {
+    folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(2) })
+    const args = ['import', 'products.csv', '--job', 'ImportProduct', '-r', 'jobs.mjs', '--no-wait']
+    const found = (await folder.run([...args, '--meta', 'user=7', '--meta', 'shop=a=b'])).stdout.trim()
+    const mine = await folder.json<object[]>('task', 'list', '--meta', 'user=7', '--meta', 'shop=a=b')
+    expect(mine).toMatchObject([{ id: found, meta: { user: '7', shop: 'a=b' } }])
+    expect(await folder.run([...args, '--meta', 'user'])).toMatchObject({ code: 2 })
+  })
+
   test('list, show, events and report show what became of the rows', async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(30) })
     await folder.run(['import', 'products.csv', '--job', 'ImportProduct', '-r', 'jobs.mjs', '--work'])

@@ -21,7 +21,7 @@ import { nextStep, sayThatTaskContinues } from '../task.ts'
 import { watchTask } from '../task-progress.ts'
 import { quietLog, startTaskWorker, type WorkOptions, withWorkOptions } from '../task-worker.ts'
 import { type Interrupt, onInterrupt } from '../terminal.ts'
-import { CliError, reportLanguage, sheetPath, taskId } from '../usage.ts'
+import { CliError, namesAndValues, reportLanguage, sheetPath, taskId } from '../usage.ts'
 
 interface ImportCommandOptions
   extends AppOptions,
@@ -35,13 +35,14 @@ interface ImportCommandOptions
   allowDuplicate?: boolean
   resume?: string
   taskConcurrency?: number
+  meta?: Record<string, string>
   wait: boolean
 }
 
 /** Options that are passed on as they are when a task is created. */
 const CREATING = ['name', 'maxFailures', 'onMaxFailures', 'keepArgs', 'rowsPerJob'] as const
 /** Options that only apply to a new task. */
-const ONLY_NEW = [...CREATING, 'allowDuplicate', 'taskConcurrency']
+const ONLY_NEW = [...CREATING, 'allowDuplicate', 'taskConcurrency', 'meta']
 /** Options that a dry run refuses. It reads a duplicate in any case. */
 const NOT_DRY = [...ONLY_NEW.filter((name) => name !== 'allowDuplicate'), 'resume', 'work', 'report', 'wait']
 /** Milliseconds between two hints that no worker serves the queue. */
@@ -89,6 +90,7 @@ export function register(program: Command): void {
     .addOption(flagOf('concurrency'))
     .addOption(flagOf('keepArgs'))
     .addOption(flagOf('rowsPerJob'))
+    .option('--meta <name=value>', 'stored with the task, to find it by; may be repeated', namesAndValues)
     .option('--report <out>', 'write the rejected rows to this .csv, .xlsx or .ndjson file', sheetPath)
     .addOption(reportLanguage())
   withWorkOptions(command)
@@ -180,11 +182,11 @@ class Submission {
   }
 
   async #add(onStart?: (task: Task) => void): Promise<Task> {
-    const { allowDuplicate, resume, taskConcurrency: concurrency } = this.#options
+    const { allowDuplicate, resume, taskConcurrency: concurrency, meta } = this.#options
     const about: ImportOptions = {
       ...readingOf(this.#options),
       ...given(this.#options, CREATING),
-      ...given({ resume, concurrency, onStart, allowDuplicate: allowDuplicate || undefined }),
+      ...given({ resume, concurrency, meta, onStart, allowDuplicate: allowDuplicate || undefined }),
     }
     try {
       const task = await this.#hq.tasks.import(this.#job, this.#file, { ...about, dryRun: false })
