@@ -22,10 +22,24 @@ export function installPackages(list, folder) {
     const flags = ['--no-package-lock', '--no-audit', '--no-fund', '--ignore-scripts']
     execFileSync('npm', ['install', '--prefix', beside, ...flags], { stdio: ['ignore', 'ignore', 'inherit'] })
     if (isInstalled(list, folder)) return
-    rmSync(join(folder, 'node_modules'), { recursive: true, force: true })
-    renameSync(join(beside, 'node_modules'), join(folder, 'node_modules'))
+    replace(join(folder, 'node_modules'), join(beside, 'node_modules'), join(beside, 'old'))
   } finally {
     rmSync(beside, { recursive: true, force: true })
+  }
+}
+
+/** Moves `fresh` to `path`, and what was there to `old`: removing it there could remove what another process installs. */
+function replace(path, fresh, old) {
+  try {
+    renameSync(path, old)
+  } catch (thrown) {
+    if (thrown.code !== 'ENOENT') throw thrown
+  }
+  try {
+    renameSync(fresh, path)
+  } catch (thrown) {
+    // Another process was faster.
+    if (thrown.code !== 'ENOTEMPTY' && thrown.code !== 'EEXIST') throw thrown
   }
 }
 
