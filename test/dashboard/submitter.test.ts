@@ -48,7 +48,8 @@ inBrowser("the submitter's page", (open) => {
         await hq.tasks.create(job, [[]], { name: 'Of another', meta: { user: 8 } })
       },
     })
-    await page.getByRole('button', { name: 'Copy link for the submitter' }).click()
+    await page.getByRole('button', { name: 'Copy link for the submitter…' }).click()
+    await page.getByRole('button', { name: 'Copy link', exact: true }).click()
     const copied = () => page.evaluate('navigator.clipboard.readText()') as Promise<string>
     await expect.poll(copied).toContain(`${url}/tasks?meta.user=7&token=`)
     await page.goto(await copied())

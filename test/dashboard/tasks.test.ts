@@ -251,7 +251,8 @@ inBrowser('tasks', (open) => {
     const whole = page.waitForEvent('download')
     await page.getByRole('link', { name: 'Download' }).click()
     expect(await readFile(await (await whole).path(), 'utf8')).toBe('\ufeffn\r\n1\r\n2\r\n')
-    await page.getByRole('button', { name: 'Copy link' }).click()
+    await page.getByRole('button', { name: 'Copy link…' }).click()
+    await page.getByRole('button', { name: 'Copy link', exact: true }).click()
     await page.getByText('Copied').waitFor()
   })
 
