@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq } from 'highkiq'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { ProgressUpdater } from '#dist/worker/lifecycle/progress-updater.js'
 import { all, bench, gate, Heard, promptly, until } from './bench.ts'
 
 test('hq.find shows the progress of a job that started after the last heartbeat, and each change of it', async () => {
@@ -30,41 +30,99 @@ test('hq.find shows the progress of a job that started after the last heartbeat,
   expect((await t.hq.find(jid)).progress).toBeUndefined()
 })
 
-test('a worker shows the progress of all its jobs with one call a second, and makes none without news', async () => {
+test('a worker shows the progress of all its jobs with one call, and makes none without news', async () => {
   const t = bench()
-  const calls = callsOf(t.hq)
+  const { step, calls } = stepped(t.hq)
   const ended = new Heard<string>()
+  const reported = new Heard<number>()
   t.hq.job('Silent', async () => ended.say('Silent'))
-  const [ticks, quiet, end] = [gate(), gate(), gate()]
-  let running = true
+  const [more, end] = [gate(), gate()]
   t.hq.job('Loud', async (ctx) => {
-    await ticks.opened
-    for (let n = 0; running; n++) {
-      ctx.progress(n)
-      await sleep(5)
-    }
-    quiet.open()
+    for (let n = 0; n < 3; n++) ctx.progress(n)
+    reported.say(2)
+    await more.opened
+    ctx.progress(3)
+    reported.say(3)
     await end.opened
   })
   await t.work({ concurrency: 4 })
   await t.hq.pushBulk({ class: 'Silent', args: Array.from({ length: 20 }, () => []) })
   await ended.atLeast(20)
-  for (let n = 0; n < 3; n++) await t.hq.jobNamed('Loud').performAsync()
-  await sleep(1100)
-  expect(calls.all).toEqual([])
-  ticks.open()
-  await calls.atLeast(3)
-  const times = calls.all.map(({ at }) => at)
-  for (const [i, at] of times.slice(1).entries()) expect(at - (times[i] as number)).toBeGreaterThan(950)
-  for (const { jobs } of calls.all) expect(jobs).toBe(3)
-  running = false
-  await quiet.opened
-  const before = calls.all.length
-  await sleep(2200)
-  // At most the progress that was reported after the last call.
-  expect(calls.all.length).toBeLessThanOrEqual(before + 1)
+  await step()
+  expect(calls).toEqual([])
+  await t.hq.pushBulk({ class: 'Loud', args: [[], [], []] })
+  await reported.atLeast(3)
+  for (let n = 0; n < 3; n++) await step()
+  expect(calls).toEqual([{ shown: [2, 2, 2], ended: 0 }])
+  more.open()
+  await reported.atLeast(6)
+  for (let n = 0; n < 3; n++) await step()
+  expect(calls.slice(1)).toEqual([{ shown: [3, 3, 3], ended: 0 }])
   end.open()
   await t.settled()
+  for (let n = 0; n < 3; n++) await step()
+  expect(calls.slice(2)).toEqual([{ shown: [], ended: 3 }])
+})
+
+test('a job that reported progress and ended between two heartbeats is not listed as running any more', async () => {
+  const t = bench()
+  const { step, beats, calls } = stepped(t.hq)
+  const reported = new Heard<string>()
+  const ends = new Map([1, 2, 3].map((n) => [n, gate()]))
+  t.hq.job('J', async (ctx, n: number) => {
+    if (n < 3) ctx.progress(n)
+    reported.say(ctx.jid)
+    await ends.get(n)?.opened
+  })
+  const listed = async () => (await all(t.hq.running())).map(({ args }) => args?.[0]).sort()
+  const worker = await t.work({ concurrency: 3 })
+  await t.hq.pushBulk({ class: 'J', args: [[1], [3]] })
+  await reported.atLeast(2)
+  await step()
+  expect(await listed()).toEqual([1])
+  // The heartbeat lists the job without progress, too.
+  await worker.set({ concurrency: 4 })
+  expect(await listed()).toEqual([1, 3])
+  await t.hq.pushBulk({ class: 'J', args: [[2]] })
+  await reported.atLeast(3)
+  await step()
+  expect(await listed()).toEqual([1, 2, 3])
+  const before = beats()
+  for (const n of [3, 1]) ends.get(n)?.open()
+  await until(async () => (await t.hq.store.metrics.totals()).fetched === 1)
+  await step()
+  expect(await listed()).toEqual([2])
+  ends.get(2)?.open()
+  await t.settled()
+  await step()
+  expect(await listed()).toEqual([])
+  expect(beats()).toBe(before)
+  expect(calls.at(-1)).toEqual({ shown: [], ended: 1 })
+})
+
+test('a job whose answer of the store was lost leaves the list when it has ended', async () => {
+  const t = bench()
+  const { step, lose } = stepped(t.hq)
+  const reported = new Heard<number>()
+  const end = gate()
+  const J = t.hq.job('J', async (ctx) => {
+    ctx.progress(1)
+    reported.say(1)
+    await end.opened
+  })
+  await t.work()
+  await J.performAsync()
+  await reported.atLeast(1)
+  lose()
+  await expect(step()).rejects.toThrow('lost')
+  expect(await all(t.hq.running())).toHaveLength(1)
+  end.open()
+  await t.settled()
+  lose('before')
+  await expect(step()).rejects.toThrow('lost')
+  expect(await all(t.hq.running())).toHaveLength(1)
+  await step()
+  expect(await all(t.hq.running())).toEqual([])
 })
 
 test('a retry does not show the progress of the attempt before', async () => {
@@ -108,13 +166,33 @@ test('a finished job that is kept has its last progress, until it runs again', a
   expect(await seen.atLeast(3)).toEqual([undefined, undefined, undefined])
 })
 
-/** The calls with which a worker shows progress: when, and of how many jobs. */
-function callsOf({ store: { workers } }: Highkiq): Heard<{ at: number; jobs: number }> {
-  const calls = new Heard<{ at: number; jobs: number }>()
+/** Steps the loop that shows progress, instead of its timer. Notes the store's calls, and the number of heartbeats. */
+function stepped({ store: { workers } }: Highkiq) {
+  const updaters: ProgressUpdater[] = []
+  vi.spyOn(ProgressUpdater.prototype, 'start').mockImplementation(async function (this: ProgressUpdater) {
+    updaters.push(this)
+  })
+  onTestFinished(() => void vi.restoreAllMocks())
+  const beat = vi.spyOn(workers, 'heartbeat')
+  const calls: { shown: (number | undefined)[]; ended: number }[] = []
+  let lost: 'before' | 'after' | undefined
   const show = workers.showRunning.bind(workers)
-  workers.showRunning = (identity, seconds, jobs) => {
-    calls.say({ at: performance.now(), jobs: jobs.length })
-    return show(identity, seconds, jobs)
+  workers.showRunning = async (identity, seconds, running, ended) => {
+    calls.push({ shown: running.map(({ progress }) => progress?.done), ended: ended.length })
+    const when = lost
+    lost = undefined
+    if (when !== 'before') await show(identity, seconds, running, ended)
+    if (when) throw new Error('lost')
   }
-  return calls
+  return {
+    calls,
+    beats: () => beat.mock.calls.length,
+    step: async () => {
+      for (const updater of updaters) await updater.run()
+    },
+    /** The next call has no effect, or its answer is lost. */
+    lose: (when: 'before' | 'after' = 'after') => {
+      lost = when
+    },
+  }
 }

@@ -227,10 +227,16 @@ export interface WorkerStore {
   /** Lists a process and its running jobs for the next `seconds`. */
   heartbeat(process: ProcessRecord, seconds: number, running?: readonly RunningJob[]): Promise<BeatAnswer>
   /**
-   * Lists running jobs of a process between its heartbeats, for `seconds`: each replaces the one with its slot. A process
-   * that is not listed stays unlisted, and so do its jobs.
+   * Lists running jobs of a process between its heartbeats, for `seconds`: each replaces the one with its slot. In the same
+   * step removes those with the slots `ended`; an unknown slot changes nothing. A process that is not listed stays
+   * unlisted, and so do its jobs.
    */
-  showRunning(identity: string, seconds: number, running: readonly RunningJob[]): Promise<void>
+  showRunning(
+    identity: string,
+    seconds: number,
+    running: readonly RunningJob[],
+    ended: readonly string[],
+  ): Promise<void>
   processes(): Promise<ProcessRecord[]>
   removeProcess(identity: string): Promise<void>
   /** False: no such process. */

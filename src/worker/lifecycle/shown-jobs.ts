@@ -45,13 +45,18 @@ export function summaryOf(jobs: readonly ShownJob[]): string {
 
 /** Lists the running jobs for the store. */
 export function runningJobs(running: readonly Running[]): RunningJob[] {
-  return running.map(({ ctx, fetched, startedAt, slot }) => ({
-    slot: slot.toString(36),
-    queue: fetched.queue,
-    text: fetched.text,
-    startedAt,
-    ...(ctx.progressed ? { progress: ctx.progressed } : {}),
+  return running.map((one) => ({
+    slot: slotName(one),
+    queue: one.fetched.queue,
+    text: one.fetched.text,
+    startedAt: one.startedAt,
+    ...(one.ctx.progressed ? { progress: one.ctx.progressed } : {}),
   }))
+}
+
+/** Returns the name of a job's slot in the store. */
+export function slotName({ slot }: Running): string {
+  return slot.toString(36)
 }
 
 /** Resolves with whether all jobs ended within `ms`. Meanwhile it logs the running jobs, less and less often. */

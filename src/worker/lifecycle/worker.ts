@@ -117,6 +117,7 @@ export class Worker extends WorkerProcess {
     this.#capsules = new Capsules(engine, plan, handle)
     this.#executors = [this.#capsules, ...executors.map(({ make }) => make(engine, handle))]
     this.#rescuer = new Rescuer(engine, leaseSeconds, () => this.#lease.owner)
+    const updater = new ProgressUpdater(engine, this.identity, () => this.#attempts)
     this.#heartbeat = new Heartbeat(
       engine,
       {
@@ -133,7 +134,11 @@ export class Worker extends WorkerProcess {
         defined: about.defined ?? [],
         isEmbedded: () => !this.ownsProcess,
       },
-      () => ({ quiet: this.#state !== 'running', running: runningJobs(this.#attempts) }),
+      () => {
+        const running = this.#attempts
+        updater.addListed(running)
+        return { quiet: this.#state !== 'running', running: runningJobs(running) }
+      },
       (signal) => this.obey(signal),
     )
     this.#services = [
@@ -141,7 +146,7 @@ export class Worker extends WorkerProcess {
       new DueJobs(engine, pollInterval, promote),
       new CancellationPoller(engine, () => this.#capsules.attempts),
       new ProgressRecorder(engine, this.#capsules),
-      new ProgressUpdater(engine, this.identity, () => this.#attempts),
+      updater,
       this.#heartbeat,
       this.#threads,
       ...(about.services ?? []),

@@ -92,39 +92,78 @@ export const processes: Case[] = [
     },
   },
   {
-    name: 'running jobs that are shown between heartbeats are listed until the next one, each in place of its slot',
+    name: 'running jobs that are shown between heartbeats are listed until they end, or until the next heartbeat',
     async run(t) {
       const job = (slot: string, n: number, done?: number) => ({
         ...{ slot, queue: 'q', text: t.job(n), startedAt: NOW + n * 1000 },
         ...(done === undefined ? {} : { progress: { done, total: 2.5, note: 'žluťoučký "kůň"' } }),
       })
-      const listed = async () => (await t.store.workers.running()).sort((x, y) => x.startedAt - y.startedAt)
-      await t.store.workers.heartbeat(record('host:1', { busy: 2 }), 60, [job('a', 1), job('b', 2, 1)])
-      await t.store.workers.heartbeat(record('host:2', { busy: 1 }), 60, [job('a', 5)])
-      await t.store.workers.showRunning('host:1', 60, [job('b', 2, 2), job('c', 3, 0)])
-      await t.store.workers.showRunning('host:1', 60, [job('a', 4, 7)])
-      expect(await listed()).toEqual([
-        { identity: 'host:1', ...job('b', 2, 2) },
-        { identity: 'host:1', ...job('c', 3, 0) },
-        { identity: 'host:1', ...job('a', 4, 7) },
-        { identity: 'host:2', ...job('a', 5) },
-      ])
-      await t.store.workers.heartbeat(record('host:1'), 60, [job('c', 3, 1)])
-      expect(await listed()).toEqual([
-        { identity: 'host:1', ...job('c', 3, 1) },
-        { identity: 'host:2', ...job('a', 5) },
-      ])
+      const expectListed = async (...jobs: ReturnType<typeof job>[]) => {
+        const listed = await t.store.workers.running()
+        expect(listed.sort((x, y) => x.startedAt - y.startedAt)).toEqual([
+          ...jobs.map((one) => ({ identity: 'host:1', ...one })),
+          { identity: 'host:2', ...job('1', 9) },
+        ])
+      }
+      const show = (running: ReturnType<typeof job>[], ended: string[]) =>
+        t.store.workers.showRunning('host:1', 60, running, ended)
+      await t.store.workers.heartbeat(record('host:1', { busy: 2 }), 60, [job('1', 1), job('2', 2, 1)])
+      await t.store.workers.heartbeat(record('host:2', { busy: 1 }), 60, [job('1', 9)])
+      await show([job('2', 2, 2), job('3', 3, 0)], [])
+      await expectListed(job('1', 1), job('2', 2, 2), job('3', 3, 0))
+      await show([job('3', 3, 1), job('4', 4, 7)], ['1', '2', 'unknown'])
+      await expectListed(job('3', 3, 1), job('4', 4, 7))
+      await show([], ['3'])
+      await expectListed(job('4', 4, 7))
+      await show([job('5', 5, 1)], [])
+      await t.store.workers.heartbeat(record('host:1'), 60, [job('5', 5, 2)])
+      await expectListed(job('5', 5, 2))
+      await show([], ['5'])
+      await expectListed()
+    },
+  },
+  {
+    name: 'a slot that is shown and has ended in one call is listed as it is shown',
+    async run(t) {
+      const job = (n: number) => ({ slot: '1', queue: 'q', text: t.job(n), startedAt: NOW, progress: { done: n } })
+      await t.store.workers.heartbeat(record('host:1'), 60, [job(1)])
+      await t.store.workers.showRunning('host:1', 60, [job(2)], ['1'])
+      expect(await t.store.workers.running()).toEqual([{ identity: 'host:1', ...job(2) }])
+    },
+  },
+  {
+    name: 'a running job that ended stays out of the list while its process and another one show theirs at once',
+    shared: true,
+    async run(t) {
+      const other = await t.another()
+      const job = (n: number) => ({
+        slot: `${n}`,
+        queue: 'q',
+        text: t.job(n),
+        startedAt: NOW + n,
+        progress: { done: n },
+      })
+      await t.store.workers.heartbeat(record('host:1'), 60)
+      await other.workers.heartbeat(record('host:2'), 60)
+      for (let n = 1; n <= 20; n++) {
+        await Promise.all([
+          t.store.workers.showRunning('host:1', 60, [job(n)], [`${n - 1}`]),
+          other.workers.showRunning('host:2', 60, [job(n)], [`${n - 1}`]),
+        ])
+        const listed = (await t.store.workers.running()).map(({ identity, slot }) => `${identity} ${slot}`)
+        expect(listed.sort()).toEqual([`host:1 ${n}`, `host:2 ${n}`])
+      }
     },
   },
   {
     name: 'running jobs of a process that is not listed are not listed either',
     async run(t) {
       const job = { slot: 'a', queue: 'q', text: t.job(1), startedAt: NOW, progress: { done: 1 } }
-      await t.store.workers.showRunning('host:1', 60, [job])
+      await t.store.workers.showRunning('host:1', 60, [job], [])
       expect(await t.store.workers.running()).toEqual([])
       await t.store.workers.heartbeat(record('host:1'), 60, [job])
       await t.store.workers.removeProcess('host:1')
-      await t.store.workers.showRunning('host:1', 60, [job])
+      await t.store.workers.showRunning('host:1', 60, [job], [])
       expect([await t.store.workers.running(), await t.store.workers.processes()]).toEqual([[], []])
       await t.store.workers.heartbeat(record('host:1'), 60)
       expect(await t.store.workers.running()).toEqual([])

@@ -33,11 +33,18 @@ export class Processes extends StorePart implements Partial<WorkerStore> {
     return { signal, known: exists === 1, rtt }
   }
 
-  async showRunning(identity: string, seconds: number, running: readonly RunningJob[]): Promise<void> {
+  async showRunning(
+    identity: string,
+    seconds: number,
+    running: readonly RunningJob[],
+    ended: readonly string[],
+  ): Promise<void> {
     const work = this.keys.running(identity)
-    await this.server.transaction((transaction) =>
-      transaction.hset(work, Object.fromEntries(running.map(runningField))).pexpire(work, Math.round(seconds * 1000)),
-    )
+    await this.server.transaction((transaction) => {
+      if (ended.length > 0) transaction.hdel(work, ...ended)
+      if (running.length > 0) transaction.hset(work, Object.fromEntries(running.map(runningField)))
+      transaction.pexpire(work, Math.round(seconds * 1000))
+    })
   }
 
   async processes(): Promise<ProcessRecord[]> {

@@ -43,6 +43,9 @@ WHERE EXISTS (SELECT 1 FROM hk_process WHERE identity = ?1)
 ON CONFLICT (identity, slot) DO UPDATE SET
   queue = excluded.queue, text = excluded.text, started_at = excluded.started_at, progress = excluded.progress;
 
+-- removeRunning: deletes the running jobs of a process with these slots, a JSON array.
+DELETE FROM hk_running WHERE identity = ?1 AND slot IN (SELECT value FROM json_each(?2));
+
 -- running: returns the running jobs of all processes.
 SELECT identity, slot, running.queue, text, started_at AS startedAt, progress, boot, ends
 FROM hk_running AS running JOIN hk_process USING (identity) ORDER BY identity, slot;

@@ -147,8 +147,11 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
     }, ANSWER_SECONDS)
   }
 
-  readonly showRunning: WorkerStore['showRunning'] = (identity, _seconds, running) =>
-    this.file.write((db) => void db.run(sql.process.showRunning, identity, runningRows(running)), ANSWER_SECONDS)
+  readonly showRunning: WorkerStore['showRunning'] = (identity, _seconds, running, ended) =>
+    this.file.write((db) => {
+      if (ended.length > 0) db.run(sql.process.removeRunning, identity, JSON.stringify(ended))
+      if (running.length > 0) db.run(sql.process.showRunning, identity, runningRows(running))
+    }, ANSWER_SECONDS)
 
   readonly processes: WorkerStore['processes'] = async () => {
     type Row = ProcessRecord & End
