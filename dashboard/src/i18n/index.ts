@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals'
 import { formatPhrase, LANGUAGES, type Language, type Phrase, preferredLanguage } from '../../../src/i18n/phrase.js'
-import { en } from './en.ts'
+import type { en } from './en.ts'
 
 export { LANGUAGES, type Language, type Phrase }
 export type Word = keyof typeof en
@@ -10,7 +10,9 @@ export type Texts = Record<Word, Phrase>
 /** The texts of a page that has these in English. */
 export type TextsOf<English> = Record<keyof English, Phrase>
 
-const OTHERS: Record<Exclude<Language, 'en'>, () => Promise<Texts>> = {
+/** Only the viewer's language is loaded. */
+const LOADERS: Record<Language, () => Promise<Texts>> = {
+  en: async () => (await import('./en.ts')).en,
   zh: async () => (await import('./zh.ts')).zh,
   ru: async () => (await import('./ru.ts')).ru,
 }
@@ -18,7 +20,8 @@ const OTHERS: Record<Exclude<Language, 'en'>, () => Promise<Texts>> = {
 const KEPT = 'highkiq-language'
 
 export const language = signal<Language>('en')
-const texts = signal<Texts>(en)
+/** Empty until the first language is loaded, before anything is drawn. */
+const texts = signal<Partial<Texts>>({})
 
 /** The language that was chosen here, else the first supported language of the browser. */
 export async function startI18n(): Promise<void> {
@@ -31,14 +34,14 @@ export async function choose(to: Language): Promise<void> {
 }
 
 async function speak(to: Language): Promise<void> {
-  texts.value = to === 'en' ? en : await OTHERS[to]()
+  texts.value = await LOADERS[to]()
   language.value = to
   document.documentElement.lang = to
 }
 
 /** `{name}` in a phrase is replaced; numbers are written as the reader's locale does, and `n` chooses the form. */
 export function t(word: Word, values: Record<string, string | number> = {}): string {
-  return formatPhrase(texts.value[word], values, locale())
+  return formatPhrase(texts.value[word] ?? '', values, locale())
 }
 
 /** The locale for numbers and times: the viewer's own variety of the language. */
