@@ -3,18 +3,10 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { inBrowser } from './browser.ts'
+import { countingClicks } from './clicking.ts'
 
 const SOON = { timeout: 10_000 }
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
-
-/** Returns a function that resolves with the clicks since its last call; `Enter` in a field is no click. */
-async function countingClicks(page: Page): Promise<() => Promise<number>> {
-  await page.evaluate(`
-    window.clicks = 0
-    addEventListener('click', (event) => { if (event.detail > 0) window.clicks++ }, true)
-  `)
-  return () => page.evaluate('(() => { const { clicks } = window; window.clicks = 0; return clicks })()')
-}
 
 inBrowser('clicks', (open) => {
   test('a search and three clicks find the job that failed for a customer, show why, and retry it', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { inBrowser } from './browser.ts'
+import { countingClicks } from './clicking.ts'
 
 const MINUTE = 60_000
 const minute = () => Math.floor(Date.now() / MINUTE) * MINUTE
@@ -25,6 +26,7 @@ inBrowser('deploys', (open) => {
       },
     })
     const { page, hq } = t
+    const clicks = await countingClicks(page)
     await page
       .getByRole('list', { name: 'Deploys' })
       .getByRole('link', { name: /onerror/ })
@@ -36,6 +38,7 @@ inBrowser('deploys', (open) => {
     await rows.filter({ hasText: 'Fails' }).getByText('fails more').waitFor()
     await rows.filter({ hasText: 'Fails' }).getByText('40%').waitFor()
     await rows.filter({ hasText: 'onerror' }).getByText('slower').waitFor()
+    expect(await clicks()).toBeLessThanOrEqual(2)
     expect(await rows.last().textContent()).toContain('Same')
     expect(await page.locator('main img').count()).toBe(0)
 
