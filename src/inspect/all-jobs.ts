@@ -90,9 +90,9 @@ export class AllJobs {
   }
 
   /**
-   * Resolves with a page of the jobs that match, state by state: those of a job set by time, those of queues newest
-   * first, running jobs longest first. A call scans a bounded number of jobs, so a page may be empty before the end. A job
-   * that moves meanwhile may be found twice, and one that moves back may be missed.
+   * Resolves with a page of the jobs that match, state by state, failed ones first: those of a job set by time, those of
+   * queues newest first, running jobs longest first. A call scans a bounded number of jobs, so a page may be empty before
+   * the end. A job that moves meanwhile may be found twice or be missed.
    * @throws INVALID_OPTION
    */
   async search(

@@ -8,15 +8,18 @@ import type { Search } from './pattern.ts'
 import type { JobRecord } from './record.ts'
 import type { Page } from './walk.ts'
 
-/** The states in which jobs are searched, in the order in which a job passes them. */
+/**
+ * The states in which jobs are searched: first those of failed jobs, which people look for most, and which may be behind
+ * very many waiting ones; then in the order in which a job passes them.
+ */
 export const SEARCHED_STATES = [
-  'scheduled',
   'retry',
+  'dead',
+  'scheduled',
   'limited',
   'backlog',
   'queued',
   'running',
-  'dead',
   'succeeded',
 ] as const
 export type SearchedState = (typeof SEARCHED_STATES)[number]

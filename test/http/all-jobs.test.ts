@@ -54,11 +54,11 @@ test('jobs of all states are listed in one list, and each has a key for the rout
   expect(body.next).toBe(null)
   expect(body.scanned).toBe(5)
   expect(body.items).toMatchObject([
-    { state: 'scheduled', jid: jid(1), at: '2096-10-02T07:06:40.000Z', error: null, process: null },
     { state: 'retry', class: 'Mail', error: { class: 'Refused', message: 'no such box' }, tags: ['vip'] },
-    { state: 'queued', queue: 'low', at: '2023-11-14T22:13:20.000Z' },
     { state: 'dead', jid: jid(6), at: '1970-01-01T00:33:20.000Z' },
     { state: 'dead', jid: jid(5) },
+    { state: 'scheduled', jid: jid(1), at: '2096-10-02T07:06:40.000Z', error: null, process: null },
+    { state: 'queued', queue: 'low', at: '2023-11-14T22:13:20.000Z' },
   ])
   const paths: Record<string, string> = {
     scheduled: 'scheduled',
@@ -76,7 +76,7 @@ test('the list is narrowed by state, arguments, tag, error, time and text, page 
   const t = api()
   await furnish(t)
   const all = {
-    '': ['scheduled 1', 'retry 4711', 'queued 3', 'dead 6', 'dead 5'],
+    '': ['retry 4711', 'dead 6', 'dead 5', 'scheduled 1', 'queued 3'],
     'state=dead,retry': ['retry 4711', 'dead 6', 'dead 5'],
     'args.0.customer=4711': ['retry 4711', 'dead 6'],
     'args.*.customer=4711&state=dead': ['dead 6'],
@@ -90,7 +90,7 @@ test('the list is narrowed by state, arguments, tag, error, time and text, page 
   }
   for (const [query, found] of Object.entries(all)) expect(await listed(t, query), query).toEqual(found)
   const wrong = {
-    'state=died': 'the parameter state must be one of scheduled, retry',
+    'state=died': 'the parameter state must be one of retry, dead',
     'from=noon': 'the parameter from must be a time in ISO 8601, or seconds since the epoch (got "noon")',
     'args.customer=7': 'args: a path must be the position of an argument and names in it',
     'arg.0=7': 'unknown parameter "arg.0" (known: state',
@@ -116,13 +116,13 @@ test('the jobs of each state are counted, all of them and those that match', asy
     complete,
   ])
   expect(counts).toEqual([
-    ['scheduled', 1, 0, true],
     ['retry', 1, 1, true],
+    ['dead', 2, 1, true],
+    ['scheduled', 1, 0, true],
     ['limited', 0, 0, true],
     ['backlog', 0, 0, true],
     ['queued', 1, 0, true],
     ['running', 0, 0, true],
-    ['dead', 2, 1, true],
     ['succeeded', 0, 0, true],
   ])
   expect((await t.call('GET', '/api/v1/jobs/counts?state=dead')).body.items).toMatchObject([{ size: 2, matching: 2 }])

@@ -62,8 +62,8 @@ test('the jobs of all states are found page by page, state by state', async () =
   const { hits, calls } = await walked(t, {})
   const states = hits.map(({ state, job }) => (state === 'running' ? state : `${state} ${Number(`0x${job.jid}`)}`))
   expect(states).toEqual([
-    ...['scheduled 1', 'scheduled 2', 'retry 3', 'queued 6', 'queued 5', 'queued 4'],
-    ...['running', 'dead 7', 'dead 8', 'succeeded 9'],
+    ...['retry 3', 'dead 7', 'dead 8', 'scheduled 1', 'scheduled 2'],
+    ...['queued 6', 'queued 5', 'queued 4', 'running', 'succeeded 9'],
   ])
   expect(calls).toBeGreaterThanOrEqual(5)
   expect(await t.hq.jobs.search({}, { limit: 100 })).toMatchObject({ next: null, scanned: 10 })
@@ -71,14 +71,14 @@ test('the jobs of all states are found page by page, state by state', async () =
   expect(hits.find(({ state }) => state === 'running')?.job).toMatchObject({ process: worker.identity })
   expect(await t.hq.jobs.count()).toMatchObject([
     ...[
-      ['scheduled', 2],
       ['retry', 1],
+      ['dead', 2],
+      ['scheduled', 2],
       ['limited', 0],
       ['backlog', 0],
       ['queued', 3],
     ].map(([state, size]) => ({ state, size })),
     { state: 'running', size: 1, matching: 1, complete: true },
-    { state: 'dead', size: 2 },
     { state: 'succeeded', size: 1 },
   ])
   const counts = await t.hq.jobs.count({ args: { '0.customer': 4711 } })
@@ -366,7 +366,7 @@ test('a wrong filter is refused, and an action never takes an empty one for all 
     [odd({ clas: 'Mail' }), 'jobs.search: the filter: there is no option clas; did you mean class? There are'],
     [
       odd({ states: ['died'] }),
-      'states must be a list of scheduled, retry, limited, backlog, queued, running, dead, succeeded',
+      'states must be a list of retry, dead, scheduled, limited, backlog, queued, running, succeeded',
     ],
     [odd({ from: '2026-01-01' }), 'from must be a Date (got "2026-01-01")'],
     [odd({ args: { customer: 4711 } }), '0.customer, or *.customer for any argument (got "customer")'],

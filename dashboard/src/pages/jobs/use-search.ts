@@ -7,7 +7,7 @@ import type { JobHit, Searched } from '../../api/types.ts'
 /** About how many jobs are shown before the viewer asks for more. */
 const LIMIT = 50
 /** A search without enough jobs ends after this time, until the viewer asks for more. */
-const LONGEST_MS = 3000
+const LONGEST_MS = 10_000
 
 interface Found {
   items: readonly JobHit[]
