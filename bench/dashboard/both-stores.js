@@ -6,7 +6,10 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Runs `PART.js URL ROWS FOLDER`, which print an object of figures, and prints the medians of all as a table. */
+/**
+ * Runs `PART.js URL ROWS FOLDER`, which print an object of figures, and prints the medians of all as a table.
+ * @returns the medians, by figure and store
+ */
 export async function bothStores({ name, parts, rows, rounds, programs }) {
   const folder = mkdtempSync(join(tmpdir(), `highkiq-bench-${name}-`))
   const port = await freePort()
@@ -40,6 +43,7 @@ export async function bothStores({ name, parts, rows, rounds, programs }) {
   redis.kill()
   await once(redis, 'close')
   rmSync(folder, { recursive: true, force: true })
+  return table
 }
 
 /** Each part in a process of its own, so that its memory is its own. */

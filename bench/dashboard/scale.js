@@ -1,47 +1,27 @@
 // What a dashboard costs at 2,000 queues and 500 processes with 5,000 running jobs: first answers, the bytes of one update, and
 // what one open page costs the server, the browser and Redis.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { serve } from '../../dist/http/index.js'
-import { appOn } from './app.js'
-import { openBrowser } from './browser.js'
+import { openServed, round, startPrograms } from './served.js'
 
 const [, , url] = process.argv
-const SECONDS = 20
 /** The time between two updates of a page. */
 const UPDATE_MS = 2000
 
-const commands = countCommands()
-const crowd = spawn(process.execPath, [new URL('crowd.js', import.meta.url).pathname, url], {
-  stdio: ['ignore', 'pipe', 'inherit'],
-})
-await once(crowd.stdout, 'data')
-const hq = appOn(url)
-await hq.store.open()
-const server = await serve(hq, { port: 0 })
-const browser = await openBrowser()
-const figures = {}
+const stop = await startPrograms(['crowd.js', url])
+const { figures, ask, firstAnswer, live, close } = await openServed(url)
 try {
-  const ask = async (path) => {
-    const began = performance.now()
-    const response = await fetch(`${server.url}/api/v1${path}`)
-    const text = await response.text()
-    if (!response.ok) throw new Error(`${path}: ${response.status} ${text}`)
-    return { text, ms: performance.now() - began }
-  }
   for (const path of [
     '/live-stats',
     '/live-queues',
     '/live-processes',
     '/queues?by=latency&limit=6',
     '/running?limit=100',
+    '/queues/q7',
+    '/queues/q7/classes',
+    '/queues/q7/waits',
+    '/queues/q7/jobs?order=oldest',
   ]) {
-    figures[`first answer of ${path}, ms`] = round((await ask(path)).ms)
-  }
-  for (const path of ['', '/classes', '/waits', '/jobs?order=oldest']) {
-    figures[`first answer of /queues/q7${path}, ms`] = round((await ask(`/queues/q7${path}`)).ms)
+    await firstAnswer(path)
   }
   for (const list of ['live-queues', 'live-processes']) {
     const first = (await ask(`/${list}`)).text
@@ -55,44 +35,16 @@ try {
     figures[`/${list}, first, kB`] = round(first.length / 1000)
     figures[`/${list}, one update, kB`] = round(median(sizes) / 1000)
   }
-  for (const [name, place, ready] of [
-    ['overview', '/', '.stat .v'],
-    ['queues', '/queues', 'tbody tr'],
-    ['a queue', '/queues/q7', '.stat .v'],
-    ['busy', '/busy', 'tbody tr'],
-  ]) {
-    figures[`${name} is seen, ms`] = round((await browser.load(server.url + place, ready)).whole)
-    await sleep(3000)
-    const [cpu, sent] = [process.cpuUsage(), commands.count]
-    figures[`${name}, live: page, % of a core`] = round(await browser.cpu(SECONDS))
-    const { user, system } = process.cpuUsage(cpu)
-    figures[`${name}, live: server, % of a core`] = round((user + system) / 10_000 / SECONDS)
-    figures[`${name}, live: commands to Redis a second`] = round((commands.count - sent) / SECONDS)
-  }
+  await live('overview', '/', '.stat .v')
+  await live('queues', '/queues', 'tbody tr')
+  await live('a queue', '/queues/q7', '.stat .v')
+  await live('busy', '/busy', 'tbody tr')
   console.log(JSON.stringify(figures))
 } finally {
-  crowd.kill()
-  await browser.close()
-  await server.close()
-  await hq.close()
-}
-
-/** Counts the commands that this process sends to Redis. */
-function countCommands() {
-  const { Redis } = createRequire(import.meta.url)('../../dist/chunks/ioredis.cjs')
-  const counted = { count: 0 }
-  const send = Redis.prototype.sendCommand
-  Redis.prototype.sendCommand = function (...args) {
-    counted.count++
-    return send.apply(this, args)
-  }
-  return counted
+  stop()
+  await close()
 }
 
 function median(list) {
   return list.sort((a, b) => a - b)[Math.floor(list.length / 2)]
-}
-
-function round(n) {
-  return Number(n.toFixed(1))
 }
