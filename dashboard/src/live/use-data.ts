@@ -14,11 +14,13 @@ export interface Data<Answer> {
 
 /** Slow answers are requested less often: a page costs the server at most about a tenth of its time. */
 const REST = 10
-const LONGEST_REST_MS = 15_000
+export const LONGEST_REST_MS = 15_000
 
 interface DataOptions<Answer> {
   /** False to load the data once for each address. Default: true. */
   live?: boolean
+  /** The milliseconds that pass at least between an answer and the next request, for what is large. Default: 0. */
+  restMs?: number
   /** Loads the data in place of one request. */
   load?: (path: string, query: Query) => Promise<Answer>
 }
@@ -28,12 +30,13 @@ export function useData<Answer>(
   query: Query = {},
   options: DataOptions<Answer> = {},
 ): Data<Answer> {
-  const { live = true, load: fetched = ask<Answer> } = options
+  const { live = true, restMs = 0, load: fetched = ask<Answer> } = options
   const key = path === null ? null : JSON.stringify([path, query])
   const [state, setState] = useState<{ key: string | null; data?: Answer; error?: ApiError }>({ key: null })
-  const run = useRef({ key, fetched, asked: 0, shown: 0, open: 0, took: 0, notBefore: 0 })
+  const run = useRef({ key, fetched, restMs, asked: 0, shown: 0, open: 0, took: 0, notBefore: 0 })
   run.current.key = key
   run.current.fetched = fetched
+  run.current.restMs = restMs
 
   const load = useCallback(async () => {
     const wanted = run.current.key
@@ -57,7 +60,8 @@ export function useData<Answer>(
       run.current.open--
       const took = performance.now() - begun
       // The first answer, and a single slow one, say little about the usual time.
-      run.current.notBefore = performance.now() + Math.min(Math.min(took, run.current.took) * REST, LONGEST_REST_MS)
+      const rest = Math.min(Math.min(took, run.current.took) * REST, LONGEST_REST_MS)
+      run.current.notBefore = performance.now() + Math.max(rest, run.current.restMs)
       run.current.took = took
     }
   }, [])

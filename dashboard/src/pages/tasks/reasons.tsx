@@ -7,7 +7,7 @@ import { StatusIcon } from '../../components/icon.tsx'
 import { number } from '../../format/number.ts'
 import { language, t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
-import { type Data, useData } from '../../live/use-data.ts'
+import { type Data, LONGEST_REST_MS, useData } from '../../live/use-data.ts'
 import { retryRows } from './retry.tsx'
 
 const KINDS = ['failed', 'error', 'cancelled'] as const
@@ -26,12 +26,11 @@ export interface ShownReasons extends Pick<Data<ReasonsOfTask>, 'reload'> {
 /** Loads the most frequent reasons. Earlier ones stay while more are loaded. */
 export function useReasons(id: string, isOff: boolean): ShownReasons {
   const [limit, setLimit] = useState(FOLDED)
-  const { data, reload } = useData<ReasonsOfTask>(isOff ? null : `/tasks/${id}/reasons`, {
-    samples: 1,
-    limit,
-    lang: language.value,
-  })
-  const last = useRef({ id, data })
+  const last = useRef<{ id: string; data: ReasonsOfTask | undefined }>({ id, data: undefined })
+  // The store counts the rows of each code anew.
+  const restMs = (last.current.data?.total ?? 0) > FOLDED ? LONGEST_REST_MS : 0
+  const query = { samples: 1, limit, lang: language.value }
+  const { data, reload } = useData<ReasonsOfTask>(isOff ? null : `/tasks/${id}/reasons`, query, { restMs })
   if (data || last.current.id !== id) last.current = { id, data }
   const { items = [], total = 0 } = last.current.data ?? {}
   return { items, total, reload, unfold: () => setLimit(Math.min(limit * UNFOLD, MOST)) }

@@ -44,8 +44,9 @@ export interface EventPage extends CodeFilter {
   language?: Language
 }
 
-/** The most rows that one search reads, in pages. */
+/** One search reads about this many rows at most, in pages, and begins no further page after this time. */
 const SEARCHED = 5000
+const SEARCH_MS = 150
 const SEARCH_PAGE = 500
 
 /** Returns redacted events. */
@@ -85,7 +86,8 @@ export async function searchEvents(
       .includes(wanted)
   const items: TaskEvent[] = []
   let { after } = page
-  for (let read = 0; read < SEARCHED; read += SEARCH_PAGE) {
+  const end = performance.now() + SEARCH_MS
+  for (let read = 0; read < SEARCHED && (read === 0 || performance.now() < end); read += SEARCH_PAGE) {
     const events = await eventsOf(call, task, { ...page, after, limit: SEARCH_PAGE })
     for (const event of events) {
       after = event.index
