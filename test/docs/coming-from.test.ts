@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { sidekiq } from '../interop/program.ts'
@@ -42,6 +42,16 @@ test('the jobs beside the class of Sidekiq run with the command of their page', 
 
 test('the loop of a table of jobs does what its page says', () => {
   expect(new Example('docs/from-own-tables.md', ['loop.ts'], ['libsql']).run('loop.ts')).toBe('mail to ann\n')
+})
+
+test('each row of the table of tests for people who come from BullMQ names test files that exist', () => {
+  const page = readFileSync('docs/from-bullmq.md', 'utf8')
+  const [, section = ''] = page.split('| looked for | in Highkiq | tests |\n|---|---|---|\n')
+  const rows = section.slice(0, section.indexOf('\n\n')).split('\n')
+  expect(rows.length).toBeGreaterThan(20)
+  const testsOf = (row: string) => [...row.matchAll(/`([\w/-]+\.test\.ts)`/g)].map(([, path]) => path as string)
+  expect(rows.filter((row) => testsOf(row).length === 0)).toEqual([])
+  expect(rows.flatMap(testsOf).filter((path) => !existsSync(path))).toEqual([])
 })
 
 onRedis('BullMQ', () => {
