@@ -96,8 +96,10 @@ export class Batches {
     const { cursor, limit = 25 } = options
     const [createdAt, bid = ''] = cursor?.split('-') ?? []
     const before = cursor === undefined ? undefined : { createdAt: Number(createdAt), bid }
-    const records = await readerOf(this.#app).page({ before, limit })
-    const last = records.length === limit ? records.at(-1) : undefined
+    // One more record, so that the last page is never empty.
+    const found = await readerOf(this.#app).page({ before, limit: limit + 1 })
+    const records = found.slice(0, limit)
+    const last = found.length > limit ? records.at(-1) : undefined
     return { items: records.map(batchOf), next: last ? `${last.createdAt}-${last.bid}` : null }
   }
 

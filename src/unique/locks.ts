@@ -3,11 +3,15 @@
 import type { AppPort } from '../app/port.ts'
 import { checkJob, type Job } from '../client/job.ts'
 import { invalidOption } from '../job/errors.ts'
-import { shown } from '../job/options.ts'
+import { checkOptions, type OptionRule, shown } from '../job/options.ts'
 import { readUnique } from '../job/unique.ts'
 import type { UniqueLock } from '../store/contract.ts'
 
 const PAGE = 500
+
+const PREFIX = 'lock '
+const positionOf = (cursor: unknown) => Buffer.from(String(cursor), 'base64url').toString()
+const CURSOR: OptionRule = [(cursor) => positionOf(cursor).startsWith(PREFIX), 'the `next` of the page before']
 
 /** The lock of a unique job. */
 export interface UniqueLockInfo {
@@ -40,6 +44,27 @@ export class UniqueLocks implements AsyncIterable<UniqueLockInfo> {
       for (const lock of locks) yield infoOf(lock)
       after = next ?? undefined
     } while (after !== undefined)
+  }
+
+  /**
+   * Returns a page of the locks. It has about `limit` locks (on SQLite at most so many), and at least one unless it is the
+   * last. `next` is the `cursor` of the next page. A lock that is released meanwhile may be missing.
+   * @throws INVALID_OPTION
+   */
+  async page(
+    options: { cursor?: string | undefined; limit?: number } = {},
+  ): Promise<{ items: UniqueLockInfo[]; next: string | null }> {
+    checkOptions('hq.uniqueLocks.page', options, { cursor: CURSOR, limit: 'count' })
+    const { cursor, limit = 25 } = options
+    const { store, now } = this.#app
+    let after = cursor === undefined ? undefined : positionOf(cursor).slice(PREFIX.length)
+    let items: UniqueLockInfo[] = []
+    do {
+      const { locks, next } = await store.unique.list({ after, limit }, now())
+      items = locks.map(infoOf)
+      after = next ?? undefined
+    } while (items.length === 0 && after !== undefined)
+    return { items, next: after === undefined ? null : Buffer.from(PREFIX + after).toString('base64url') }
   }
 
   /**

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { inBrowser } from './browser.ts'
+import { inBrowser, namesOfPages } from './browser.ts'
 
 inBrowser('batches', (open) => {
   test('the page of a batch shows its counts, callbacks and open jobs, leads to the batches in it, and cancels it', async () => {
@@ -48,6 +48,20 @@ inBrowser('batches', (open) => {
     await pushed.click()
     await page.getByRole('heading', { name: 'Report' }).waitFor()
     expect(await hq.scheduled.size()).toBe(0)
+  })
+
+  test('all batches are shown, page by page, newest first', async () => {
+    const names = Array.from({ length: 200 }, (_, n) => `batch ${n}`)
+    const { page } = await open('/batches', {
+      before: async ({ hq }) => {
+        for (const description of names) await hq.batch({ description }, () => hq.push({ class: 'Work', args: [] }))
+      },
+    })
+    const shown = await namesOfPages(page, page.getByRole('table', { name: 'Batches' }))
+    expect(new Set(shown)).toEqual(new Set(names))
+    expect(shown).toHaveLength(names.length)
+    await page.getByRole('button', { name: 'Previous page' }).click()
+    await page.getByRole('link', { name: 'batch 199', exact: true }).waitFor()
   })
 
   test('an unknown batch has a page that says so', async () => {

@@ -93,3 +93,22 @@ export async function focusRow(row: Locator): Promise<void> {
     element.focus()
   })
 }
+
+/** Returns the texts of the first links in the rows of a table, page after page until the last. */
+export async function namesOfPages(page: Page, table: Locator): Promise<string[]> {
+  const names: string[] = []
+  const next = page.getByRole('button', { name: 'Next page' })
+  for (;;) {
+    await table.waitFor()
+    const first = table.locator('tbody tr a').first()
+    const begin = await first.innerText()
+    names.push(
+      ...(await table
+        .locator('tbody tr')
+        .evaluateAll((rows) => rows.map((row) => row.querySelector('a')?.innerText ?? ''))),
+    )
+    if (await next.isDisabled()) return names
+    await next.click()
+    await expect.poll(() => first.innerText()).not.toBe(begin)
+  }
+}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { focusRow, inBrowser } from './browser.ts'
+import { focusRow, inBrowser, namesOfPages } from './browser.ts'
 
 inBrowser('unique locks', (open) => {
   test('locks are shown with the jobs that have them, and released; the job stays', async () => {
@@ -25,5 +25,14 @@ inBrowser('unique locks', (open) => {
     expect(await hq.uniqueLocks.of(Reindex, 7)).toBe(null)
     await rows.getByRole('link', { name: later as string }).click()
     await page.getByRole('heading', { name: 'Reindex' }).waitFor()
+  })
+
+  test('all locks are shown, page by page', async () => {
+    const jids = Array.from({ length: 600 }, (_, n) => `lock:${n}`)
+    const { page } = await open('/locks', {
+      before: ({ hq }) => hq.pushBulk({ class: 'Once', args: jids.map((jid) => [jid]), jid: jids }),
+    })
+    const table = page.getByRole('table', { name: 'Unique locks' })
+    expect(new Set(await namesOfPages(page, table))).toEqual(new Set(jids))
   })
 })

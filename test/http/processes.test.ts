@@ -236,6 +236,23 @@ test('the numbers of a limit are changed and reset, and the audit names them', a
   ])
 })
 
+test('the locks of unique jobs are listed page by page', async () => {
+  const t = api()
+  const jids = Array.from({ length: 600 }, (_, n) => `lock:${n}`)
+  await t.hq.pushBulk({ class: 'U', args: jids.map((jid) => [jid]), jid: jids })
+  const pages: string[][] = []
+  let next: string | null = ''
+  while (next !== null) {
+    const { body } = await t.call('GET', `/api/v1/locks?limit=100${next && `&cursor=${encodeURIComponent(next)}`}`)
+    pages.push(body.items.map(({ jid }: { jid: string }) => jid))
+    next = body.next
+  }
+  expect(pages.length).toBeGreaterThan(2)
+  expect(new Set(pages.flat())).toEqual(new Set(jids))
+  const forged = await t.call('GET', '/api/v1/locks?cursor=forged')
+  expect(forged).toMatchObject({ status: 400, body: { error: { code: 'INVALID_REQUEST' } } })
+})
+
 test('the locks of unique jobs are listed and released', async () => {
   const t = api()
   const jid = await t.hq

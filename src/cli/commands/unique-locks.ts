@@ -1,12 +1,11 @@
 /** `highkiq locks` lists the locks of unique jobs, and releases one. */
 
 import type { Command } from 'commander'
-import type { UniqueLockInfo } from '../../index.ts'
-import { all } from '../../job/json.ts'
+import type { Highkiq, UniqueLockInfo } from '../../index.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { type Column, printResult, table, time } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
-import { CliError } from '../usage.ts'
+import { CliError, wholeNumber } from '../usage.ts'
 
 const COLUMNS: Column<UniqueLockInfo>[] = [
   { title: 'KEY', of: ({ key }) => key },
@@ -24,10 +23,11 @@ Example:
 export function register(program: Command): void {
   const locks = program.command('locks').description('list the locks of unique jobs, and release one')
   withShowOptions(locks.command('list').description('list the locks and the jobs that have them'))
-    .addHelpText('after', '\nExamples:\n  highkiq locks list\n  highkiq locks list --json\n')
-    .action((options: ShowOptions) =>
+    .option('--limit <n>', 'show at most n locks (default: all)', wholeNumber)
+    .addHelpText('after', '\nExamples:\n  highkiq locks list\n  highkiq locks list --limit 20 --json\n')
+    .action(({ limit, ...options }: ShowOptions & { limit?: number }) =>
       show(options, {
-        get: (hq) => all(hq.uniqueLocks),
+        get: (hq) => list(hq, limit),
         text: (held) => table(COLUMNS, held, 'no locks: no unique job waits or runs'),
       }),
     )
@@ -48,4 +48,10 @@ export function register(program: Command): void {
         printResult(json, { key, jid }, `released: job ${jid} has it no longer`)
       }),
     )
+}
+
+async function list(hq: Highkiq, limit = Infinity): Promise<UniqueLockInfo[]> {
+  const found: UniqueLockInfo[] = []
+  for await (const lock of hq.uniqueLocks) if (found.push(lock) >= limit) break
+  return found
 }

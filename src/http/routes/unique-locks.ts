@@ -3,20 +3,18 @@
 import { json } from '../server/answer.ts'
 import { integer, text } from '../server/parameter.ts'
 import { get, ok, post, type Route } from '../server/route.ts'
+import { cursor, positionOf } from './job-key.ts'
 
 export const UNIQUE_LOCK_ROUTES: Route[] = [
   get('/api/v1/locks', {
     id: 'listLocks',
     summary: 'Lists locks of unique jobs, in any order',
-    query: { limit: integer(1, 1000, 100, 'the most locks') },
-    answers: ok('UniqueLockList', 'Locks that are held'),
-    async run({ hq, query: { limit } }) {
-      const items = []
-      for await (const lock of hq.uniqueLocks) {
-        if (items.length === limit) break
-        items.push(lock)
-      }
-      return json({ items, next: null })
+    query: { cursor, limit: integer(1, 1000, 100, 'locks on one page; on Redis there may be more') },
+    answers: ok('UniqueLockList', 'A page of locks that are held'),
+    async run({ hq, server, query: { cursor, limit } }) {
+      const position = (await positionOf(server, cursor)) ?? undefined
+      const { items, next } = await hq.uniqueLocks.page({ cursor: position, limit })
+      return json({ items, next: next && (await server.seal()).close(next) })
     },
   }),
   post('/api/v1/locks/{key}/release', {

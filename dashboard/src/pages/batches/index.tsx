@@ -1,19 +1,22 @@
-/** The newest batches. */
+/** All batches, newest first. */
 
 import type { Batch, Page } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { Paging } from '../../components/paging.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
 import { number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
+import { useQuery } from '../../live/use-query.ts'
 import { Cancel, StatePill } from './state.tsx'
 
 export default function Batches() {
-  const { data, error, reload } = useData<Page<Batch>>('/batches?limit=100')
+  const [{ cursor }] = useQuery()
+  const { data, error, reload } = useData<Page<Batch>>('/batches', { cursor, limit: 100 })
   return (
     <main class="main" id="main" tabIndex={-1}>
       <Head title={t('batches.title')} />
@@ -30,6 +33,7 @@ export default function Batches() {
         {data && data.items.length > 0 && (
           <Table label={t('batches.title')} rows={data.items} columns={columns(reload)} keyOf={({ bid }) => bid} />
         )}
+        {data && <Paging next={data.next} />}
       </section>
     </main>
   )

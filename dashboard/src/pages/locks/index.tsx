@@ -5,15 +5,18 @@ import type { Acted, Page, UniqueLock } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { Paging } from '../../components/paging.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
 import { doing } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
+import { useQuery } from '../../live/use-query.ts'
 
 export default function Locks() {
-  const { data, error, reload } = useData<Page<UniqueLock>>('/locks?limit=100')
+  const [{ cursor }] = useQuery()
+  const { data, error, reload } = useData<Page<UniqueLock>>('/locks', { cursor, limit: 100 })
   return (
     <main class="main" id="main" tabIndex={-1}>
       <Head title={t('locks.title')} />
@@ -30,6 +33,7 @@ export default function Locks() {
         {data && data.items.length > 0 && (
           <Table label={t('locks.title')} rows={data.items} columns={columns(reload)} keyOf={({ key }) => key} />
         )}
+        {data && <Paging next={data.next} />}
       </section>
     </main>
   )

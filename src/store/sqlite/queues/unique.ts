@@ -12,10 +12,12 @@ interface LockRow extends Omit<UniqueLock, 'outlives'> {
 
 export class SqliteUniqueStore extends SqliteArea implements UniqueStore {
   readonly list: UniqueStore['list'] = async ({ after = '', limit }, now) => {
-    const rows = await this.file.read((db) => db.all<LockRow>(sql.unique.list, after, limit))
+    // One more row, so that the last page is never empty.
+    const found = await this.file.read((db) => db.all<LockRow>(sql.unique.list, after, limit + 1))
+    const rows = found.slice(0, limit)
     const isHeld = ({ ends }: LockRow) => ends === null || ends > now
     if (!rows.every(isHeld)) await this.file.write((db) => db.run(sql.unique.deleteOld, now))
-    return { locks: rows.filter(isHeld).map(lockOf), next: rows.length < limit ? null : (rows.at(-1) as LockRow).key }
+    return { locks: rows.filter(isHeld).map(lockOf), next: found.length > limit ? (rows.at(-1) as LockRow).key : null }
   }
 
   readonly find: UniqueStore['find'] = (keys, now) =>
