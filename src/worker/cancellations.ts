@@ -6,7 +6,7 @@ const MAX_KNOWN = 200_000
 
 /**
  * The ids of cancelled jobs that a worker knows, so that all other jobs cost no call. A cancellation may have been
- * withdrawn since: the store decides whether a job is cancelled. With the same version the store tells of limits that were set.
+ * withdrawn since: the store decides whether a job is cancelled. The same version rises when limits are set, too.
  */
 export class Cancellations {
   readonly #store: Store
