@@ -7,8 +7,7 @@ import { deliver } from './delivery.ts'
 import { alertFinder } from './finder.ts'
 import { type MessagePlan, reportOf, testMessage } from './message.ts'
 import { type AlertPlan, alertPlan } from './options.ts'
-import { STATE_KEY } from './sender.ts'
-import { type Problem, readState } from './state.ts'
+import { storedStates } from './stored-states.ts'
 
 /** Something that needs attention. */
 export interface OpenAlert {
@@ -44,22 +43,24 @@ export class Alerts {
     this.#app = app
   }
 
-  /** Returns what needs attention now. That a queue grows only a process knows that has watched it, so this is read from the store. */
+  /** Returns what needs attention now. Only a process that has watched a queue knows that it grows, so the store is asked for this. */
   async now(): Promise<OpenAlert[]> {
     const { store, settings } = this.#app
-    const [{ alerts }, stored] = await Promise.all([
-      alertFinder(this.#app, { most: MOST }).find(),
-      store.results.remember(STATE_KEY, '', 0),
-    ])
-    const problems = stored === null ? {} : readState(stored).problems
-    const isOpen = ({ over, alert }: Problem) => over === null && alert.kind === 'queue-grows'
+    const [{ alerts }, states] = await Promise.all([alertFinder(this.#app, { most: MOST }).find(), storedStates(store)])
     const found: Alert<Date | string>[] = alerts
     const known = new Set(found.map(keyOf))
-    const watched = Object.entries(problems).filter(([key, problem]) => isOpen(problem) && !known.has(key))
+    // Apps with different targets each store a problem; the one that has seen it first knows when it began.
+    const open = states
+      .flatMap(({ problems }) => Object.entries(problems).filter(([, { over }]) => over === null))
+      .sort(([, a], [, b]) => b.since - a.since)
+    const problems = Object.fromEntries(open)
+    const watched = Object.entries(problems).filter(
+      ([key, { alert }]) => alert.kind === 'queue-grows' && !known.has(key),
+    )
     const plan = { ...this.#plan(), publicUrl: settings.publicUrl }
     return [...found, ...watched.map(([, { alert }]) => alert)].map((alert) => {
       const problem = problems[keyOf(alert)]
-      const since = problem && problem.over === null ? new Date(problem.since) : null
+      const since = problem ? new Date(problem.since) : null
       const { title, text, url } = reportOf(plan, { alert, since: 0, over: null })
       const { kind, level, ...details } = alert
       return { kind, level, title, text, url, since, details }

@@ -72,8 +72,8 @@ export function alertFinder(
       trends.add(now, queues)
     },
     trends,
-    /** Whether the finder has watched for long enough to tell that a problem of this kind is over. */
-    canTell: (kind: AlertKind) => kind !== 'queue-grows' || growth.isKnown(app.now(), GROWS_MINUTES),
+    /** Whether the finder has watched for long enough that a problem of this kind is over when it is not found. */
+    isKnown: (kind: AlertKind) => kind !== 'queue-grows' || growth.isKnown(app.now(), GROWS_MINUTES),
     async find() {
       const [processes, leases, { queues }, { running, still, paused }, { count, silent: orderedAlerts }, causes] =
         await Promise.all([

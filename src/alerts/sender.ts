@@ -1,4 +1,4 @@
-/** Sends alerts: one worker at a time examines the store, and tells each target what has begun and what is over. */
+/** Sends alerts: for each set of targets one worker at a time examines the store, and sends what has begun and what is over. */
 
 import { REUSED_MS, type StoreReads, storeReads } from '../inspect/store-reads.ts'
 import type { Logger } from '../job/logger.ts'
@@ -16,7 +16,6 @@ import {
   beginTry,
   type Changes,
   changesFor,
-  emptyState,
   endTry,
   isDue,
   pruned,
@@ -25,10 +24,8 @@ import {
   Watch,
   writeState,
 } from './state.ts'
+import { inheritedState, listState, STATE_SECONDS, stateKey } from './stored-states.ts'
 
-/** Where the state is kept, and for how long after its last write. */
-export const STATE_KEY = 'alerts'
-const STATE_SECONDS = 30 * 86_400
 const DAY_MS = 86_400_000
 /** How often a success is written when other processes write, too. */
 const WRITES = 5
@@ -52,6 +49,7 @@ export interface SenderOptions {
 export class AlertSender extends Maintenance {
   readonly #app: AlertApp
   readonly #plan: AlertPlan
+  readonly #key: string
   readonly #publicUrl: string | undefined
   readonly #send: typeof deliver
   readonly #ending = new AbortController()
@@ -68,6 +66,7 @@ export class AlertSender extends Maintenance {
     super(app, { during: 'sending alerts', everyMs: plan.everyMs, lock, runsWhenQuiet: true })
     this.#app = app
     this.#plan = plan
+    this.#key = stateKey(plan)
     this.#publicUrl = publicUrl
     this.#send = send
     this.#reads = storeReads(app, REUSED_MS)
@@ -83,9 +82,9 @@ export class AlertSender extends Maintenance {
     const { alerts } = await this.#finder.find()
     const now = this.#app.now()
     const found = reachingThresholds(alerts, plan.thresholds)
-    const before = pruned(await this.#read(), plan)
-    const { canTell } = this.#finder
-    const problems = this.#watch.problemsAfter(before.problems, found, { now, canTell })
+    const before = pruned(await this.#read())
+    const { isKnown } = this.#finder
+    const problems = this.#watch.problemsAfter(before.problems, found, { now, isKnown })
     let state: AlertState = { ...before, problems }
     const due = plan.targets.flatMap((target) => {
       const changes = changesFor(state, target)
@@ -142,8 +141,8 @@ export class AlertSender extends Maintenance {
   }
 
   async #read(): Promise<AlertState> {
-    this.#stored ??= (await this.#app.store.results.remember(STATE_KEY, '', 0)) ?? ''
-    return this.#stored === '' ? emptyState() : readState(this.#stored)
+    this.#stored ??= (await this.#app.store.results.remember(this.#key, '', 0)) ?? ''
+    return this.#stored === '' ? inheritedState(this.#app.store, this.#plan) : readState(this.#stored)
   }
 
   /** Changes the stored state, also when others do so at the same time. */
@@ -156,15 +155,17 @@ export class AlertSender extends Maintenance {
     const text = writeState(state)
     const isSame = text === this.#stored
     if (isSame && performance.now() < this.#renewAt) return true
-    const there = await this.#app.store.results.remember(STATE_KEY, text, STATE_SECONDS, this.#stored ?? '')
+    const { store, now } = this.#app
+    if (performance.now() >= this.#renewAt) await listState(store, this.#key, now())
+    const there = await store.results.remember(this.#key, text, STATE_SECONDS, this.#stored ?? '')
     this.#stored = there ?? text
     if (there === null) this.#renewAt = performance.now() + DAY_MS
     return there === null
   }
 }
 
-/** Workers of other apps on this store may have no alerts, so the lock is not that of all maintenance. */
-function lockOf(app: AlertApp, { everyMs }: AlertPlan): LeaderLock {
-  const seconds = Math.max(LOCK_SECONDS, (everyMs / 1000) * 2.5)
-  return new LeaderLock(() => app.store, 'alerts', { seconds, renewMs: seconds * 500, retryMs: seconds * 500 })
+/** Workers of other apps on this store may have other targets or none, so the lock is not that of all maintenance. */
+function lockOf(app: AlertApp, plan: AlertPlan): LeaderLock {
+  const seconds = Math.max(LOCK_SECONDS, (plan.everyMs / 1000) * 2.5)
+  return new LeaderLock(() => app.store, stateKey(plan), { seconds, renewMs: seconds * 500, retryMs: seconds * 500 })
 }

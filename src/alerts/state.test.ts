@@ -8,7 +8,7 @@ const [target] = plan.targets as [(typeof plan.targets)[number]]
 const unserved = (n: number): Alert => ({ kind: 'queue-unserved', level: 'error', queue: `q${n}`, size: 1 })
 const found = (from: number, to: number) =>
   new Map(Array.from({ length: to - from }, (_, i) => unserved(from + i)).map((alert) => [keyOf(alert), alert]))
-const at = (now: number) => ({ now, canTell: () => true })
+const at = (now: number) => ({ now, isKnown: () => true })
 
 test('at most 200 problems are open, and others follow when one is over', () => {
   const watch = new Watch(0)
@@ -28,7 +28,7 @@ test('a target that fails for long keeps at most 200 problems that are over, and
     state = { ...state, problems: watch.problemsAfter(state.problems, found(n * 100, n * 100 + 100), at(n)) }
     const changes = changesFor(state, target)
     if (changes) state = endTry(state, target, { ...changes, over: [] })
-    state = pruned(state, plan)
+    state = pruned(state)
   }
   expect(Object.values(state.problems).filter(({ over }) => over !== null)).toHaveLength(200)
   expect(Object.values(state.problems).filter(({ over }) => over === null)).toHaveLength(100)

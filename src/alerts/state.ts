@@ -1,22 +1,22 @@
 /**
- * Which problems are open, and which of them each target was told. The difference is what a target is sent next, so a
+ * Which problems are open, and of which of them each target was notified. The difference is what a target is sent next, so a
  * problem is sent once when it begins and once when it is over, and one that begins and ends during quiet hours not at all.
  */
 
 import { isObject, parseJson, stringifyJson } from '../job/json.ts'
 import { type Alert, type AlertKind, FIGURES, keyOf, type Thresholds } from './alert.ts'
-import type { AlertPlan, Target } from './options.ts'
+import type { Target } from './options.ts'
 
 /** A problem that has lasted for `after`. Times are milliseconds. */
 export interface Problem {
   alert: Alert<Date | string>
   since: number
-  /** When it was over; null while it lasts. It is kept until each target that was told of it knows. */
+  /** When it was over; null while it lasts. It is kept until each target that was notified of it knows. */
   over: number | null
 }
 
-interface Told {
-  /** The problems that the target was told, and when they began. */
+interface Notified {
+  /** The problems of which the target was notified, and when they began. */
   problems: Record<string, number>
   /** Tries to send the next message that had no success. */
   tries: number
@@ -28,7 +28,7 @@ interface Told {
 
 export interface AlertState {
   problems: Record<string, Problem>
-  targets: Record<string, Told>
+  targets: Record<string, Notified>
 }
 
 /** The keys of the problems that a message reports. */
@@ -91,15 +91,15 @@ export class Watch {
     this.#afterMs = afterMs
   }
 
-  /** Returns the problems after a look at the store. `canTell`: whether a kind that is not found is known to be gone. */
+  /** Returns the problems after a look at the store. `isKnown`: whether a problem of a kind is over when it is not found. */
   problemsAfter(
     before: AlertState['problems'],
     found: ReadonlyMap<string, Alert>,
-    { now, canTell }: { now: number; canTell: (kind: AlertKind) => boolean },
+    { now, isKnown }: { now: number; isKnown: (kind: AlertKind) => boolean },
   ): AlertState['problems'] {
     const problems = { ...before }
     const gone = Object.entries(before).filter(
-      ([key, { over, alert }]) => over === null && !found.has(key) && canTell(alert.kind),
+      ([key, { over, alert }]) => over === null && !found.has(key) && isKnown(alert.kind),
     )
     this.#goneSince = sinceOf(
       this.#goneSince,
@@ -118,7 +118,7 @@ export class Watch {
     for (const [key, alert] of fresh) {
       const lasts = this.#lasts(this.#foundSince.get(key), now, MOST_AFTER_MS[alert.kind])
       if (!lasts || openOf(problems) >= MOST_PROBLEMS) continue
-      // To a target that was not told of its end, a problem that is back has never ended.
+      // To a target that was not notified of its end, a problem that is back has never ended.
       problems[key] = { alert: shortened(alert), since: this.#foundSince.get(key) ?? now, over: null }
     }
     return problems
@@ -144,12 +144,12 @@ function shortened(alert: Alert): Problem['alert'] {
 
 /** Returns what a target does not know yet, or may not know; undefined when it knows all. */
 export function changesFor({ problems, targets }: AlertState, { id, wants }: Target): Changes | undefined {
-  const { problems: told = {}, tried = [] } = targets[id] ?? {}
+  const { problems: notified = {}, tried = [] } = targets[id] ?? {}
   const isOpen = (key: string) => problems[key]?.over === null
   const again = tried.filter((key) => problems[key] !== undefined)
   const fresh = Object.entries(problems).flatMap(([key, { over, alert }]) => {
-    const isToTell = over === null ? told[key] === undefined && wants(alert.kind) : told[key] !== undefined
-    return isToTell ? [key] : []
+    const isNew = over === null ? notified[key] === undefined && wants(alert.kind) : notified[key] !== undefined
+    return isNew ? [key] : []
   })
   const keys = again.length > 0 ? again : fresh
   if (keys.length === 0) return undefined
@@ -167,8 +167,8 @@ export function isDue(state: AlertState, { id }: Target, now: number): boolean {
 export function beginTry(state: AlertState, { id }: Target, { begun, over }: Changes, now: number): AlertState {
   const { problems = {}, tries = 0 } = state.targets[id] ?? {}
   const nextAt = now + Math.min(FIRST_WAIT_MS * 2 ** tries, LONGEST_WAIT_MS)
-  const told = { problems, tries: Math.min(tries + 1, MOST_TRIES), nextAt, tried: [...begun, ...over] }
-  return { ...state, targets: { ...state.targets, [id]: told } }
+  const tried = { problems, tries: Math.min(tries + 1, MOST_TRIES), nextAt, tried: [...begun, ...over] }
+  return { ...state, targets: { ...state.targets, [id]: tried } }
 }
 
 /** Records that a target got its message. */
@@ -179,20 +179,21 @@ export function endTry(state: AlertState, { id }: Target, { begun, over }: Chang
   return { ...state, targets: { ...state.targets, [id]: { problems, tries: 0, nextAt: 0, tried: [] } } }
 }
 
-/** Drops the problems that are over and of which each target knows, and what unknown targets were told of them. */
-export function pruned({ problems, targets }: AlertState, { targets: known }: AlertPlan): AlertState {
+/** Drops the problems that are over and of which each target knows. */
+export function pruned({ problems, targets }: AlertState): AlertState {
   const isAwaited = (key: string) =>
-    known.some(({ id }) => targets[id]?.problems[key] !== undefined || targets[id]?.tried.includes(key))
+    Object.values(targets).some((target) => target.problems[key] !== undefined || target.tried.includes(key))
   const open = Object.entries(problems).filter(([, { over }]) => over === null)
   const over = Object.entries(problems)
     .filter(([key, { over }]) => over !== null && isAwaited(key))
     .sort(([, a], [, b]) => (b.over ?? 0) - (a.over ?? 0))
-  const kept = [...open, ...over.slice(0, MOST_PROBLEMS)]
-  const keys = new Set(kept.map(([key]) => key))
-  const toldOf = (told: Told) => Object.fromEntries(Object.entries(told.problems).filter(([key]) => keys.has(key)))
-  const ids = new Set(known.map(({ id }) => id))
-  const all = Object.entries(targets).map(([id, told]) => [id, { ...told, problems: toldOf(told) }] as const)
-  // A target of another version of the app is kept while it was told of an open problem: that version may lead again.
-  const left = all.filter(([id, told]) => ids.has(id) || Object.keys(told.problems).length > 0)
-  return { problems: Object.fromEntries(kept), targets: Object.fromEntries(left) }
+  const kept = new Map([...open, ...over.slice(0, MOST_PROBLEMS)])
+  const prunedTarget = (target: Notified): Notified => ({
+    ...target,
+    problems: Object.fromEntries(Object.entries(target.problems).filter(([key]) => kept.has(key))),
+  })
+  return {
+    problems: Object.fromEntries(kept),
+    targets: Object.fromEntries(Object.entries(targets).map(([id, target]) => [id, prunedTarget(target)])),
+  }
 }

@@ -2,6 +2,7 @@ import type { AlertOptions } from 'highkiq'
 import { expect, test } from 'vitest'
 import { alertPlan } from '#dist/alerts/options.js'
 import { AlertSender, type SenderOptions } from '#dist/alerts/sender.js'
+import { storedStates } from '#dist/alerts/stored-states.js'
 import { LeaderLock } from '#dist/worker/background-service.js'
 import { type Bench, bench } from '../engine/bench.ts'
 import { receiver } from './receivers.ts'
@@ -114,6 +115,51 @@ test('a worker that leads after another one repeats nothing, and knows what is o
   expect(got.all[1]?.body).toMatchObject({ begun: [], over: [{ kind: 'no-process' }] })
 })
 
+test('each of two apps with different targets on one store sends to its own, and one leader serves both processes of an app', async () => {
+  const t = stopped()
+  const [a, b, both] = [await receiver(), await receiver(), await receiver()]
+  const report = (error: unknown, about: Record<string, unknown>) => t.errors.push({ error: error as Error, about })
+  const app = { store: t.hq.store, now: () => t.hq.now(), report, log: t.log }
+  // The order of the targets does not matter.
+  const options: AlertOptions[] = [
+    { app: 'a', to: [{ slack: a.url }, { webhook: both.url }], after: 0 },
+    { app: 'a', to: [{ webhook: both.url }, { slack: a.url }], after: 0 },
+    { app: 'b', to: [{ slack: b.url }], after: 60, thresholds: { 'queue-unserved': false } },
+  ]
+  const senders = options.map((one) => new AlertSender(app, { plan: alertPlan(one) }))
+  const round = () => Promise.all(senders.map((sender) => sender.run()))
+  await t.waits()
+  await round()
+  await round()
+  expect([a, b, both].map(({ got }) => got.all.length)).toEqual([1, 0, 1])
+  const since = t.hq.now()
+  t.pass(60)
+  await round()
+  await round()
+  expect([a, b, both].map(({ got }) => got.all.length)).toEqual([1, 1, 1])
+  expect(await t.hq.alerts.now()).toMatchObject([{ kind: 'no-process', since: new Date(since) }])
+  await t.hq.queue('default').clear()
+  await round()
+  t.pass(60)
+  await round()
+  expect([a, b, both].map(({ got }) => got.all.length)).toEqual([2, 2, 2])
+  for (const sender of senders) await sender.stop()
+  expect(t.errors).toEqual([])
+})
+
+test('a state that no worker has renewed for 30 days is not listed any more', async () => {
+  const t = stopped()
+  const [before, after] = [await receiver(), await receiver()]
+  await t.waits()
+  await t.sender({ to: [{ webhook: before.url }], after: 0 }).run()
+  expect(await storedStates(t.hq.store)).toHaveLength(1)
+  t.pass(30 * 86_400)
+  await t.sender({ to: [{ webhook: after.url }], after: 0 }).run()
+  const [state, ...others] = await storedStates(t.hq.store)
+  expect(others).toEqual([])
+  expect(Object.keys(state?.targets ?? {})).toHaveLength(1)
+})
+
 test('a message is sent once when several workers lead at the same time', async () => {
   const t = stopped()
   const { url, got } = await receiver()
@@ -138,7 +184,7 @@ test('a message whose worker ended between writing and sending is sent by the ne
   await t.waits()
   const killed = t.sender(options, { send: () => new Promise(() => {}) })
   void killed.run()
-  await expect.poll(() => t.hq.store.results.remember('alerts', '', 0)).not.toBeNull()
+  await expect.poll(() => storedStates(t.hq.store)).toHaveLength(1)
   const next = t.sender(options)
   t.pass(14)
   await next.run()
