@@ -176,7 +176,7 @@ export class BatchMaintenance extends Maintenance {
     const effects: BatchEffect[] = []
     for (const [id, { change }] of members) {
       // A nested batch, or a job that waits in one, changes only with that batch.
-      if (!change || (await innerBatch(store.batches, id)) !== undefined) continue
+      if (!change || (await innerBatch(store.batches, bid, id)) !== undefined) continue
       const key = `${bid} ${id} ${change}`
       suspects.set(key, progressAt)
       if (this.#suspects.get(key) === progressAt) effects.push(effectOf(bid, children, id, change))

@@ -139,7 +139,7 @@ export class Batches {
     const { items: all, next } = await reader.members(bid, { after, limit })
     const items = all.filter(({ id }) => !isHold(id))
     const summary = async (member: BatchMember) => {
-      return { ...member, batch: (await innerBatch(reader, member.id)) ?? null }
+      return { ...member, batch: (await innerBatch(reader, bid, member.id)) ?? null }
     }
     const cursorOf = (position: string) => Buffer.from(prefix + position).toString('base64url')
     return { items: await Promise.all(items.map(summary)), next: next === null ? null : cursorOf(next) }

@@ -59,7 +59,7 @@ async function requestAll({ store, now }: Canceller, first: readonly string[], m
     await store.batches.cancel(bid, now())
     for await (const { items } of pages((after) => store.batches.members(bid, { after, limit: PAGE }))) {
       const pending = items.filter(({ id, state }) => state !== 'dead' && !isHold(id))
-      const inner = await Promise.all(pending.map(({ id }) => innerBatch(store.batches, id)))
+      const inner = await Promise.all(pending.map(({ id }) => innerBatch(store.batches, bid, id)))
       for (const one of inner) {
         if (one === undefined || bids.has(one)) continue
         bids.add(one)

@@ -16,9 +16,16 @@ export function isBatchJid(jid: unknown): boolean {
   return typeof jid === 'string' && ENDS.some((end) => jid.endsWith(end) && isBid(jid.slice(0, -end.length)))
 }
 
-/** Returns the batch that a member is, or in which it waits as the parent in a flow; undefined for any other job. */
-export async function innerBatch(reader: Pick<BatchReader, 'find'>, member: string): Promise<string | undefined> {
+/**
+ * Returns the batch inside `outer` that its member is, or in which the member waits as the parent in a flow; undefined for any
+ * other job, also one with the id of a batch elsewhere as its jid.
+ */
+export async function innerBatch(
+  reader: Pick<BatchReader, 'find'>,
+  outer: string,
+  member: string,
+): Promise<string | undefined> {
   const bid = member.endsWith(DIGITS.job) ? member.slice(0, -DIGITS.job.length) : member
   const record = isBid(bid) ? await reader.find(bid) : null
-  return record && (bid === member || record.job?.jid === member) ? bid : undefined
+  return record?.parent === outer && (bid === member || record.job?.jid === member) ? bid : undefined
 }

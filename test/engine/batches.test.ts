@@ -184,6 +184,33 @@ test('a cancelled batch ends at once: waiting jobs are removed wherever they are
   expect(await t.hq.store.cancellations.since(0)).toMatchObject({ jids: [] })
 })
 
+test.each([
+  [
+    'a batch',
+    async (t: Bench, { Work }: ReturnType<typeof jobs>) => {
+      const bid = await t.hq.batch({}, () => Work.performAsync('other'))
+      return { bid, jid: bid }
+    },
+  ],
+  [
+    'the parent of a flow',
+    async (t: Bench, { Work }: ReturnType<typeof jobs>) => {
+      const flow = await t.hq.flow({ job: Work, args: ['parent'], children: [{ job: Work, args: ['other'] }] })
+      return flow as { bid: string; jid: string }
+    },
+  ],
+])('cancelling a batch leaves %s alone whose id is the jid of one of its jobs', async (_name, pushOther) => {
+  const t = bench()
+  const all = jobs(t)
+  const other = await pushOther(t, all)
+  const bid = await t.hq.batch({}, () => t.hq.push({ class: 'Work', args: ['mine'], jid: other.jid }))
+  expect((await t.hq.batches.memberPage(bid)).items).toMatchObject([{ id: other.jid, batch: null }])
+  expect(await t.hq.batches.cancel(bid)).toBe(1)
+  expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'failed', pending: 0 })
+  expect(await t.hq.batches.get(other.bid)).toMatchObject({ state: 'running', pending: 1, cancelling: false })
+  expect(await t.queue()).toMatchObject([{ args: ['other'] }])
+})
+
 test('a cancelled batch stops the jobs that run, takes no more, and removes those that wait for a retry', async () => {
   const t = bench()
   const { all } = jobs(t)

@@ -43,6 +43,18 @@ test('a job that another program has deleted has failed after two walks, and the
   expect(await t.hq.batches.get(bid)).toMatchObject({ pending: 3, failed: 1 })
 })
 
+test('a deleted job whose jid is the id of a batch elsewhere has failed, too', async () => {
+  const t = bench()
+  const Work = t.hq.job('Work', (_ctx, _n: number) => {})
+  const other = await t.hq.batch({}, () => Work.performIn(1e6, 1))
+  const bid = await t.hq.batch({}, () => t.hq.push({ class: 'Work', args: [2], jid: other }))
+  await moveAsOthers(t, null)
+  const check = checkOf(t)
+  for (let i = 0; i < 2; i++) await check()
+  expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'failed', failed: 1 })
+  expect(await t.hq.batches.get(other)).toMatchObject({ state: 'running', pending: 1 })
+})
+
 test('a job that another program has killed is dead, and has failed once it is deleted from the dead set', async () => {
   const t = bench()
   const Work = t.hq.job('Work', (_ctx, _n: number) => {})
