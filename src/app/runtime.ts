@@ -229,7 +229,7 @@ export class Runtime implements AppPort {
     const { random = Math.random, backtraceCleaner } = setup.options
     const { store, log } = setup
     const { limits, loggedJobAttributes } = setup.settled
-    const sharedLimits = new SharedLimits(this.#sharedRules())
+    const sharedLimits = new SharedLimits(this.#sharedRules(), (error, about) => hooks.report(error, about))
     return {
       ...this.#features,
       limits,

@@ -1,6 +1,6 @@
 /** What the store knows of a job beside its payload: its locks, and the limit for which it waits. */
 
-import { parseStoredName } from '../job/limit.ts'
+import { isStoredName, parseStoredName } from '../job/limit.ts'
 import { readUnique } from '../job/unique.ts'
 import type { Store } from '../store/contract.ts'
 import { SetEntry } from './entry.ts'
@@ -15,9 +15,10 @@ export async function locksOf(store: Store, now: number, { payload, jid }: JobRe
   return keys.filter((_, i) => locks[i]?.holder === jid)
 }
 
-/** Returns the limit for which a job waits; null when it waits for none. */
+/** Returns the limit for which a job waits; null when it waits for none, or for one that a later version has stored. */
 export function awaitedLimit(job: JobRecord): Pick<LimitInfo, 'id' | 'kind' | 'name' | 'position' | 'key'> | null {
   if (!(job instanceof SetEntry) || !job.set.startsWith('limited:')) return null
   const name = job.set.slice('limited:'.length)
+  if (!isStoredName(name)) return null
   return { id: idOf(name), ...parseStoredName(name) }
 }

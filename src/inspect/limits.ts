@@ -3,7 +3,7 @@
 import type { AppPort } from '../app/port.ts'
 import { type Duration, seconds } from '../job/duration.ts'
 import { invalidOption } from '../job/errors.ts'
-import { checkLimitNumbers, type LimitKind, type LimitSettings, parseStoredName, storedName } from '../job/limit.ts'
+import { checkLimitNumbers, isStoredName, type LimitKind, type LimitSettings, parseStoredName, storedName } from '../job/limit.ts'
 import { shown } from '../job/options.ts'
 import type { Limit, LimitNumbers, LimitState, SetLimit } from '../store/contract.ts'
 
@@ -59,7 +59,7 @@ export class Limits {
 
   /** Returns the limits that have used slots or waiting jobs, or whose numbers were set, by name. */
   async list(): Promise<LimitInfo[]> {
-    return (await this.#app.store.limits.list()).map(infoOf)
+    return (await this.#app.store.limits.list()).filter(({ name }) => isStoredName(name)).map(infoOf)
   }
 
   /**

@@ -163,11 +163,16 @@ interface StoredParts {
   key?: string
 }
 
+const STORED = /^(?<kind>job|shared|queue|app):(?<name>[^: ]*)(?: (?<position>\d+))?(?::(?<key>.*))?$/s
+
+/** Returns whether `parseStoredName` can read a name. A later version may have stored one that it cannot. */
+export function isStoredName(stored: string): boolean {
+  return STORED.test(stored)
+}
+
 /** Reads what `storedName` returned. */
 export function parseStoredName(stored: string): Required<Omit<LimitRule, 'options'>> & { key: string | null } {
-  const { groups } = /^(?<kind>job|shared|queue|app):(?<name>[^: ]*)(?: (?<position>\d+))?(?::(?<key>.*))?$/s.exec(
-    stored,
-  ) as RegExpExecArray
+  const { groups } = STORED.exec(stored) as RegExpExecArray
   const { kind, name, position = 1, key = null } = groups as unknown as StoredParts
   return {
     kind,

@@ -14,6 +14,8 @@ export class Cancellations {
   readonly #known = new Set<string>()
   /** The worker knows all cancellations up to this version. */
   #version = 0
+  /** The worker knows the limits that were set up to this version. */
+  #limitsVersion = 0
   /** The newest version that the store has reported. */
   #newest = 0
   #reading: Promise<void> | undefined
@@ -38,20 +40,18 @@ export class Cancellations {
     if (version > this.#newest) this.#newest = version
   }
 
-  /** True when there are cancellations that the worker has not read. */
+  /** True when there are cancellations, or limits that were set, that the worker has not read. */
   get isBehind(): boolean {
-    return this.#version < this.#newest
+    return this.#version < this.#newest || this.#limitsVersion !== this.#version
   }
 
-  /** Reads all cancellations up to the newest version that the store has reported. */
-  async catchUp(): Promise<void> {
-    while (this.isBehind) await this.#next()
-  }
-
-  /** Reads new cancellations, also when the store has reported none. */
+  /**
+   * Reads new cancellations, all up to the newest version that the store has reported. Limits that cannot be read now do not
+   * block them: the next call reads these limits again.
+   */
   async refresh(): Promise<void> {
-    await this.#next()
-    await this.catchUp()
+    do await this.#next()
+    while (this.#version < this.#newest)
   }
 
   /** Returns which of the jobs are cancelled. Asks the store only about those that the worker knows of. */
@@ -77,7 +77,7 @@ export class Cancellations {
     const { version, jids } = await this.#store.cancellations.since(this.#version)
     for (const jid of jids) this.#known.add(jid)
     // After the version is known: a limit that is set later has a newer one.
-    if (version !== this.#version) await this.#limits.refresh(this.#store)
+    if (version !== this.#limitsVersion && (await this.#limits.refresh(this.#store))) this.#limitsVersion = version
     this.#version = version
     // A store that has lost data has no more cancellations than these.
     if (jids.length === 0 && this.#newest === newest) this.#newest = version

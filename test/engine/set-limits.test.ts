@@ -138,6 +138,29 @@ test('slots that a limit of a rate gets by hq.limits.set are released, those of 
   expect((await t.hq.limits.list()).map(({ used, waiting }) => used + waiting)).toEqual([0, 0])
 })
 
+test('a limit that a later version has set is reported once and stops no worker', async () => {
+  const t = bench()
+  const jobs = counter()
+  t.hq.job('Mail', jobs.handler)
+  await t.hq.store.limits.set({ name: 'tenant:acme', numbers: { max: 1 } })
+  await t.work()
+  await t.hq.push({ class: 'Mail', args: [] })
+  await jobs.began.atLeast(1)
+  jobs.release()
+  // Again: each change makes workers read all names.
+  await t.hq.limits.set('app', { concurrency: 1 })
+  for (let n = 0; n < 2; n++) await t.hq.push({ class: 'Mail', args: [] })
+  await jobs.began.atLeast(2)
+  await until(async () => (await t.hq.stats()).limited === 1)
+  expect(t.errors.map(({ error, about }) => [error.code, error.message, about.during])).toEqual([
+    ['STORE_UNUSABLE', expect.stringMatching(/^a limit "tenant:acme" is set that this version/), expect.any(String)],
+  ])
+  expect((await t.hq.limits.list()).map(({ id }) => id)).toEqual(['app'])
+  jobs.release()
+  await jobs.began.atLeast(3)
+  jobs.release()
+})
+
 test('wrong names and numbers are refused with what is right', async () => {
   const { hq } = bench()
   const set = (settings: unknown, id = 'queue:mail') => hq.limits.set(id, settings as never)

@@ -277,7 +277,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   async #learnCancellations(owner: string, fetched: readonly FetchedJob[]): Promise<boolean> {
     this.#wanted += fetched.length
     try {
-      await this.engine.cancellations.catchUp()
+      await this.engine.cancellations.refresh()
     } catch (thrown) {
       if (this.#isOwner(owner)) this.#slots.requeue(fetched)
       throw thrown
