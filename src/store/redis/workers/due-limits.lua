@@ -47,6 +47,7 @@ for _, limit in ipairs(limits) do
     if not isSound or redis.call('ZCARD', limit.slots) == 0 then redis.call('HDEL', KEYS[2], name) end
   else
     local n, at = check(limit, size)
+    saveRate(limit)
     redis.call('ZADD', KEYS[3], string.format('%d', math.ceil(at)), name)
     if n > 0 then
       answer[#answer + 1] = name

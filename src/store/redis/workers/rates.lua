@@ -2,8 +2,8 @@
 --
 -- The numbers of a limit are a text: slots (0: any), starts (0: any), their period in ms, burst, window (smooth, fixed or
 -- sliding). The state of a smooth rate is one number: the time from which on it has its whole burst again. That of a window
--- are pairs: the first start of a bucket, and the number of its starts. A state from ahead of the clock, which was set back, is
--- moved to the latest time that it can mean.
+-- are pairs: the first start of a bucket, and the number of its starts. A state from ahead of the clock, which was set back, or of
+-- a slower rate than now, is moved to the latest time that it can mean. It must be saved then, or it moves on with the clock.
 
 -- START_AHEAD_MS, SLOT_CHECK_MS, LONGEST_CHECK_MS, SHORTEST_CHECK_MS, SLIDING_BUCKETS and LIMIT_BATCH of the contract.
 local AHEAD, SLOT_CHECK, LONGEST_CHECK, SHORTEST_CHECK, BUCKETS, BATCH = 20000, 5000000, 60000000, 10000, 100, 100
@@ -20,7 +20,7 @@ local function parseLimit(name, spec)
 end
 
 -- Gives limits the numbers that were set, which are a text: slots, starts, period and burst, each a number or -. A limit keeps its
--- `spec`, which is that of the code.
+-- `spec`, which is that of the code. Numbers are set for the name without a key (Limit.name of the contract).
 local function applySet(limits, key)
   if #limits == 0 or redis.call('EXISTS', key) == 0 then return end
   local names = {}
@@ -56,7 +56,9 @@ local function openRate(limit)
     limit.interval = limit.per / limit.count
     limit.tolerance = (limit.burst - 1) * limit.interval
     -- The place of the next start in the sequence of evenly spaced starts.
-    limit.position = math.max(math.min(numbers[1] or 0, micros + AHEAD + limit.burst * limit.interval), micros)
+    local place, last = numbers[1] or 0, micros + AHEAD + limit.burst * limit.interval
+    limit.position = math.max(math.min(place, last), micros)
+    limit.changed = place > math.ceil(last)
     return
   end
   local isFixed = limit.window == 'fixed'
@@ -66,6 +68,7 @@ local function openRate(limit)
   for i = 1, #numbers - 1, 2 do
     local first = math.min(numbers[i], micros + AHEAD)
     if first + limit.span > micros then
+      limit.changed = limit.changed or first ~= numbers[i]
       limit.buckets[#limit.buckets + 1] = { first, numbers[i + 1] }
       limit.used = limit.used + numbers[i + 1]
     end

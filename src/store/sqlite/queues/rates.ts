@@ -1,7 +1,8 @@
 /**
  * The arithmetic of rates. Times are microseconds on one monotonic clock. The state of a smooth rate is one number: the time
  * from which on it has its whole burst again. That of a window are pairs: the first start of a bucket, and the number of its
- * starts. A state from ahead of the clock, which was set back, is moved to the latest time that it can mean.
+ * starts. A state from ahead of the clock, which was set back, or of a slower rate than now, is moved to the latest time that it
+ * can mean.
  */
 
 import { type Limit, SLIDING_BUCKETS, START_AHEAD_MS } from '../../contract.ts'
@@ -9,6 +10,8 @@ import { type Limit, SLIDING_BUCKETS, START_AHEAD_MS } from '../../contract.ts'
 const AHEAD = START_AHEAD_MS * 1000
 
 export interface Rate {
+  /** Whether the state was ahead of what it can mean. Save it as it is now, or it is moved on with the clock for ever. */
+  readonly wasAhead: boolean
   /** The number of attempts that may start by now + START_AHEAD_MS. */
   readonly room: number
   /** When one more has room. */
@@ -36,12 +39,16 @@ class SmoothRate implements Rate {
   readonly #tolerance: number
   /** The place of the next start in the sequence of evenly spaced starts. */
   #position: number
+  readonly wasAhead: boolean
 
   constructor({ count, per, burst }: Limit, [place = 0]: number[], now: number) {
     this.#now = now
     this.#interval = (per * 1000) / count
     this.#tolerance = (burst - 1) * this.#interval
-    this.#position = Math.max(Math.min(place, now + AHEAD + burst * this.#interval), now)
+    const last = now + AHEAD + burst * this.#interval
+    this.#position = Math.max(Math.min(place, last), now)
+    // The state is a whole number.
+    this.wasAhead = place > Math.ceil(last)
   }
 
   get room(): number {
@@ -79,6 +86,7 @@ class WindowRate implements Rate {
   readonly #span: number
   readonly #buckets: [first: number, starts: number][] = []
   #used = 0
+  wasAhead = false
 
   constructor({ count, per, window }: Limit, numbers: number[], now: number) {
     this.#count = count
@@ -88,6 +96,7 @@ class WindowRate implements Rate {
     for (let i = 0; i + 1 < numbers.length; i += 2) {
       const [first, starts] = [Math.min(numbers[i] as number, now + AHEAD), numbers[i + 1] as number]
       if (first + this.#span <= now) continue
+      if (first !== numbers[i]) this.wasAhead = true
       this.#buckets.push([first, starts])
       this.#used += starts
     }
