@@ -4,8 +4,8 @@ import type { AppPort } from '../app/port.ts'
 import { type Duration, seconds } from '../job/duration.ts'
 import { invalidOption } from '../job/errors.ts'
 import { checkLimitNumbers, isStoredName, type LimitKind, type LimitSettings, parseStoredName, storedName } from '../job/limit.ts'
-import { shown } from '../job/options.ts'
-import type { Limit, LimitNumbers, LimitState, SetLimit } from '../store/contract.ts'
+import { given, shown } from '../job/options.ts'
+import type { Limit, LimitChange, LimitState } from '../store/contract.ts'
 
 /** The numbers of a limit; null: the limit has no such number. */
 export interface LimitFigures {
@@ -64,7 +64,8 @@ export class Limits {
 
   /**
    * Changes numbers of a limit on all workers within seconds, until they are reset: across restarts and deploys. A number that
-   * is left out stays as it is, null is that of the code again. A queue, a job and `app` need no limit in the code.
+   * is left out stays as it is, null is that of the code again. A burst needs a rate that is set, too, and no window. A queue, a
+   * job and `app` need no limit in the code.
    * @param id `app`, `queue:mail`, `job:Charge`, `job:Charge#2` or `shared:stripe`; a limit with keys has the numbers for each key
    * @throws INVALID_OPTION
    * @example await hq.limits.set('queue:mail', { concurrency: 5 })
@@ -72,30 +73,26 @@ export class Limits {
   async set(id: string, settings: LimitSettings): Promise<void> {
     const name = storedNameOf(id)
     checkLimitNumbers(`hq.limits.set ${id}`, settings)
-    const { limits } = this.#app.store
-    const numbers = { ...(await this.#numbersOf(name)) }
     const { concurrency, rate, per, burst } = settings
-    const change = (key: keyof LimitNumbers, value: number | null | undefined) => {
-      if (value === null) delete numbers[key]
-      else if (value !== undefined) numbers[key] = value
+    if (typeof burst === 'number' && (await this.list()).some((limit) => limit.id === id && limit.window !== null)) {
+      throw invalidOption(
+        `hq.limits.set ${id}: burst has no meaning with the window of the limit, which lets all its jobs start at once`,
+      )
     }
-    change('max', concurrency)
-    change('count', rate)
-    change('per', rate === null ? null : per === undefined ? undefined : Math.round(seconds(per as Duration) * 1000))
-    change('burst', burst)
-    await limits.set({ name, numbers })
+    const change: LimitChange = {
+      ...given({ max: concurrency, count: rate, burst }, ['max', 'count', 'burst']),
+      ...(rate === null ? { per: null } : {}),
+      ...(per === undefined ? {} : { per: Math.round(seconds(per as Duration) * 1000) }),
+    }
+    if (await this.#app.store.limits.change(name, change)) return
+    throw invalidOption(
+      `hq.limits.set ${id}: burst needs a rate that is set, too, as in { rate: 100, per: '1m', burst: 10 }; to set neither, add burst: null`,
+    )
   }
 
-  /** Makes the numbers of the code hold again. Resolves with false when none were set. @throws INVALID_OPTION */
-  async reset(id: string): Promise<boolean> {
-    const name = storedNameOf(id)
-    const isSet = (await this.#numbersOf(name)) !== undefined
-    if (isSet) await this.#app.store.limits.set({ name, numbers: {} })
-    return isSet
-  }
-
-  async #numbersOf(name: string): Promise<SetLimit['numbers'] | undefined> {
-    return (await this.#app.store.limits.allSet()).find((one) => one.name === name)?.numbers
+  /** Deletes the numbers that were set: workers go back to those in the code. Resolves with false when none were set. @throws INVALID_OPTION */
+  reset(id: string): Promise<boolean> {
+    return this.#app.store.limits.reset(storedNameOf(id))
   }
 }
 

@@ -85,8 +85,8 @@ export class StoreMover {
 
   /**
    * Checks that the stores differ, and that the source holds no page for another store. Revokes in the target the links to
-   * lists of tasks that were revoked in the source, pauses there what is paused in the source, sets the limits that were set
-   * in the source, and finishes the page of an earlier mover. Call it first, and after each error.
+   * lists of tasks that were revoked in the source, pauses there what is paused in the source, copies limits (see
+   * `#copyLimits`), and finishes the page of an earlier mover. Call it first, and after each error.
    */
   async begin(): Promise<void> {
     const [from, to] = [await idOf(this.#source), await idOf(this.#target)]
@@ -98,7 +98,7 @@ export class StoreMover {
     }
     await this.#copyLinkVersions()
     for (const queue of await this.#source.jobs.pausedQueues()) await this.#target.jobs.pauseQueue(queue, true)
-    for (const limit of await this.#source.limits.allSet()) await this.#target.limits.set(limit)
+    await this.#copyLimits()
     const page = await this.#source.transfers.held()
     if (page) await this.#finish(page)
   }
@@ -116,6 +116,7 @@ export class StoreMover {
       () => this.#isEnding,
     )
     await this.#copyLinkVersions()
+    await this.#copyLimits()
     await countRest(this.#source, left)
     const served = await servedQueues(this.#source)
     return { moved: this.moved - before.moved, tasks: this.movedTasks - before.tasks, left, served }
@@ -167,6 +168,11 @@ export class StoreMover {
     for (const [list, version] of Object.entries(await this.#source.results.linkVersions())) {
       await this.#target.results.raiseLinkVersion(list, version)
     }
+  }
+
+  /** Copies the numbers of limits that were set in the source. Those that were set in the target stay. */
+  async #copyLimits(): Promise<void> {
+    for (const limit of await this.#source.limits.allSet()) await this.#target.limits.add(limit)
   }
 
   async #undoPage(page: TransferPage): Promise<number> {

@@ -23,7 +23,7 @@ async function setUp() {
 test('limits that cannot be read block no cancellation, are reported once, and are read later', async () => {
   const { store, state, errors, shared, cancellations } = await setUp()
   state.isReadable = false
-  await store.limits.set({ name: 'queue:mail', numbers: { max: 1 } })
+  await store.limits.change('queue:mail', { max: 1 })
   for (const jid of ['a', 'b']) {
     await store.cancellations.request(jid, NOW)
     await cancellations.refresh()
@@ -45,9 +45,9 @@ test('only a limit of all jobs, of a queue or of a class makes jobs ask for room
     ['queue:mail', true],
     ['app:all%20jobs', true],
   ] as const) {
-    await store.limits.set({ name, numbers: { max: 1 } })
+    await store.limits.change(name, { max: 1 })
     await cancellations.refresh()
     expect([name, shared.areInUse]).toEqual([name, areInUse])
-    await store.limits.set({ name, numbers: {} })
+    await store.limits.reset(name)
   }
 })

@@ -138,11 +138,35 @@ test('slots that a limit of a rate gets by hq.limits.set are released, those of 
   expect((await t.hq.limits.list()).map(({ used, waiting }) => used + waiting)).toEqual([0, 0])
 })
 
+test('two numbers that are set at the same time both hold, and of two resets one finds them', async () => {
+  const t = bench()
+  const other = bench({ url: t.url })
+  await Promise.all([
+    t.hq.limits.set('queue:mail', { concurrency: 5 }),
+    other.hq.limits.set('queue:mail', { rate: 9, per: 1 }),
+  ])
+  expect((await t.hq.limits.list())[0]?.set).toEqual({ concurrency: 5, rate: 9, per: 1, burst: null })
+  const resets = await Promise.all([t, other].map(({ hq }) => hq.limits.reset('queue:mail')))
+  expect(resets.toSorted()).toEqual([false, true])
+})
+
+test('a burst is refused for a limit with a window that is in use', async () => {
+  const t = bench()
+  const jobs = counter()
+  t.hq.job('Mail', { limit: { concurrency: 5, rate: 5, per: '1h', window: 'sliding' } }, jobs.handler)
+  await t.hq.push({ class: 'Mail', args: [] })
+  await t.work()
+  await jobs.began.atLeast(1)
+  const set = t.hq.limits.set('job:Mail', { rate: 9, per: '1h', burst: 5 })
+  await expect(set).rejects.toThrow('hq.limits.set job:Mail: burst has no meaning with the window of the limit')
+  jobs.release()
+})
+
 test('a limit that a later version has set is reported once and stops no worker', async () => {
   const t = bench()
   const jobs = counter()
   t.hq.job('Mail', jobs.handler)
-  await t.hq.store.limits.set({ name: 'tenant:acme', numbers: { max: 1 } })
+  await t.hq.store.limits.change('tenant:acme', { max: 1 })
   await t.work()
   await t.hq.push({ class: 'Mail', args: [] })
   await jobs.began.atLeast(1)
@@ -173,6 +197,8 @@ test('wrong names and numbers are refused with what is right', async () => {
   await expect(set({ rate: 5 })).rejects.toThrow('needs rate and per together')
   await expect(set({ per: 5 })).rejects.toThrow('needs rate and per together')
   await expect(set({ rate: 10_001, per: 1 })).rejects.toThrow('rate must be at most 10,000 jobs in a second')
+  await expect(set({ burst: 5 })).rejects.toThrow('hq.limits.set queue:mail: burst needs a rate that is set, too')
+  expect(await hq.limits.list()).toEqual([])
   await expect(set({ window: 'fixed' })).rejects.toThrow('there is no option window')
   await hq.limits.set('job:Two#2', { concurrency: 2 })
   await hq.limits.set('queue:a:b c#3', { concurrency: 2 })

@@ -462,7 +462,7 @@ const operations: Operation[] = [
     name: 'limits: set, acquire, due, postpone, release orphaned slots and list',
     async run(w) {
       const api = { name: 'api', max: 1, count: 0, per: 0, burst: 1, window: 'smooth' } as const
-      await w.store.limits.set({ name: 'other', numbers: { max: 1 } })
+      await w.store.limits.change('other', { max: 1 })
       const [answer] = await w.store.limits.acquire('A', [{ ticket: '1', limits: [api] }])
       if (answer?.over !== null) return 'no slot'
       await w.store.limits.due(9)

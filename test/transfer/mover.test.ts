@@ -28,7 +28,7 @@ async function fill(store: Store): Promise<string[]> {
   await store.jobs.saveIteration('aa', { executions: 2, runtime: 1.5, cursor: '"c"' }, NOW)
   await store.cancellations.request('aa', NOW)
   await store.jobs.pauseQueue('paused', true)
-  await store.limits.set({ name: 'queue:q', numbers: { max: 7 } })
+  await store.limits.change('queue:q', { max: 7 })
   return [...queued, UNIQUE, ...inSets.map(({ text }) => text)].toSorted()
 }
 
@@ -88,6 +88,20 @@ function suite(from: StoreFactory, to: StoreFactory) {
     expect(await source.cancellations.among(['aa'])).toEqual([])
     expect(await target.jobs.pausedQueues()).toEqual(['paused'])
     expect(await target.limits.allSet()).toEqual([{ name: 'queue:q', numbers: { max: 7 } }])
+  })
+
+  test('limits that were set move also during the move, and those that were set in the new store stay', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    await source.limits.change('queue:a', { max: 1 })
+    await target.limits.change('queue:a', { count: 2, per: 1000 })
+    const mover = new StoreMover({ source, target, now: () => NOW })
+    await mover.begin()
+    await source.limits.change('queue:b', { max: 3 })
+    await mover.pass()
+    expect(await target.limits.allSet()).toEqual([
+      { name: 'queue:a', numbers: { count: 2, per: 1000 } },
+      { name: 'queue:b', numbers: { max: 3 } },
+    ])
   })
 
   test('a mover that is killed at any step, or loses any answer, neither loses nor doubles a job', {

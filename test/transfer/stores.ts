@@ -13,6 +13,7 @@ const STEPS = {
   ],
   tasks: ['leaveWindow'],
   jobs: ['pauseQueue'],
+  limits: ['add'],
 } as const
 
 export async function open(factory: StoreFactory): Promise<{ store: Store; url: string }> {

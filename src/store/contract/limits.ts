@@ -3,8 +3,13 @@
  * the job set `limited:NAME`.
  */
 
-/** A limit of a job: of slots, of a rate, or of both. The name contains the key, if the limit has keys. */
+/** A limit of a job: of slots, of a rate, or of both. */
 export interface Limit {
+  /**
+   * `KIND:NAME`, or `KIND:NAME:KEY` if the limit has keys. The kind is of the letters a to z, the name has no colon; the key is
+   * any text. Whoever reads a name relies on this alone: `withoutKey`, `rates.lua`, `checkAllNow` in limit.sql, and
+   * `parseStoredName`, which alone knows the kinds.
+   */
   name: string
   /** The number of slots, that is of attempts that run at the same time; 0: any number. */
   max: number
@@ -23,13 +28,16 @@ export interface Limit {
 /** Numbers of a limit that were set from outside. An absent one is that of the code. */
 export type LimitNumbers = Partial<Pick<Limit, 'max' | 'count' | 'per' | 'burst'>>
 
+/** Changes of the numbers that were set. A number that is absent stays; null deletes it: that of the code holds again. */
+export type LimitChange = { [Name in keyof LimitNumbers]: LimitNumbers[Name] | null }
+
 /** A limit whose numbers were set. The name has no key: the numbers hold for each key. */
 export interface SetLimit {
   name: string
   numbers: LimitNumbers
 }
 
-/** A limit that has used slots or waiting jobs, or whose numbers were set, with the numbers that hold. */
+/** A limit that has used slots or waiting jobs, or whose numbers were set, with its effective numbers. */
 export interface LimitState extends Limit {
   /** The numbers that were set; absent without any. */
   set?: LimitNumbers
@@ -81,7 +89,7 @@ export const SHORTEST_CHECK_MS = 10
 /** Returns the number of buckets of a sliding window, and so how exact it is: at most `count` in `per`, and in 1/100 more. */
 export const SLIDING_BUCKETS = 100
 
-/** Returns a limit with the numbers that hold: those that were set, and else its own. */
+/** Returns a limit with its effective numbers: those that were set, and else its own. */
 export function withNumbers(limit: Limit, numbers: LimitNumbers | undefined): Limit {
   return { ...limit, ...numbers }
 }
@@ -97,18 +105,25 @@ export function withUnused(inUse: readonly LimitState[], allSet: readonly SetLim
   return [...inUse, ...unused].sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Returns the name of a limit without its key. */
+/** Returns the name of a limit without its key; see `Limit.name`. */
 export function withoutKey(name: string): string {
   return /^[a-z]+:[^:]*/.exec(name)?.[0] ?? name
 }
 
 export interface LimitStore {
   /**
-   * Sets numbers of a limit, in place of all that were set before; none: those of the code hold again. `acquire`, `due` and
-   * `list` use them at once. The version of the cancellations changes, so that workers learn of it before they start jobs
-   * that they fetch from then on: a limit may hold that the code does not have.
+   * Changes numbers of a limit in one atomic step: of two changes at the same time none is lost. False: a burst without a rate
+   * would be set, and nothing changed. `acquire`, `due` and `list` use the numbers at once. The version of the cancellations
+   * changes, so that workers learn of it before they start jobs that they fetch from then on: a limit may hold that the code
+   * does not have. Jobs that wait for room are checked at once, or, if the store fails after the change, within
+   * LONGEST_CHECK_MS.
+   * @param name without a key
    */
-  set(limit: SetLimit): Promise<void>
+  change(name: string, change: LimitChange): Promise<boolean>
+  /** Deletes all numbers that were set, as `change` does. False: there were none, also because another call deleted them. */
+  reset(name: string): Promise<boolean>
+  /** Sets the numbers of a limit that has none set, as `change` does. False: it has some, and nothing changed. */
+  add(limit: SetLimit): Promise<boolean>
   /** Returns the limits whose numbers were set, by name. */
   allSet(): Promise<SetLimit[]>
   /**

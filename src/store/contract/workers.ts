@@ -166,8 +166,8 @@ export interface WorkerStore {
   settleAndFetch(owner: string, request: SettleAndFetch): Promise<SettleAndFetchAnswer>
   /**
    * Waits, without polling, until one of `queues` may have a job, at most `ms`, or until `signal` aborts. A store that can
-   * fetch while it waits returns at most `n` jobs: they belong to the owner, and no cancellation was requested since the
-   * owner's last `settleAndFetch`. If the answer is empty, call `settleAndFetch`. Meanwhile the owner may settle jobs.
+   * fetch while it waits returns at most `n` jobs: they belong to the owner, and no cancellation was requested, and
+   * no limit changed, since the owner's last `settleAndFetch`. If the answer is empty, call `settleAndFetch`. Meanwhile the owner may settle jobs.
    */
   waitForJobs(
     owner: string,

@@ -1,5 +1,14 @@
 import { expect } from 'vitest'
-import type { Destination, DueLimits, Effect, Limit, LimitAnswer, Settlement } from '#dist/store/contract.js'
+import type {
+  Destination,
+  DueLimits,
+  Effect,
+  Limit,
+  LimitAnswer,
+  LimitChange,
+  SetLimit,
+  Settlement,
+} from '#dist/store/contract.js'
 import { type Bench, type Case, NOW } from '../bench.ts'
 
 const HOST = 'machine\n1\n1'
@@ -32,7 +41,7 @@ export const limits: Case[] = [
       await join(t, 'o')
       const [a, b] = [1, 2].map((key) => ({ ...slots, name: `job:Export:${key}` })) as [Limit, Limit]
       expect(await t.store.limits.allSet()).toEqual([])
-      await t.store.limits.set({ name: 'job:Export', numbers: { max: 1 } })
+      await t.store.limits.change('job:Export', { max: 1 })
       expect(await t.store.limits.allSet()).toEqual([{ name: 'job:Export', numbers: { max: 1 } }])
       const unused = { ...base, name: 'job:Export', max: 1, set: { max: 1 }, used: 0, waiting: 0, roomMs: null }
       expect(await t.store.limits.list()).toEqual([unused])
@@ -41,7 +50,7 @@ export const limits: Case[] = [
       const used = { ...a, max: 1, set: { max: 1 }, code: a, used: 1, waiting: 0, roomMs: null }
       expect(await t.store.limits.list()).toEqual([used, { ...used, name: b.name, code: b }])
       expect(granted(await acquire(t, 'o', '12', { ...slots, name: 'job:Exports' }))).toBe('++')
-      await t.store.limits.set({ name: 'job:Export', numbers: {} })
+      await t.store.limits.reset('job:Export')
       expect(granted(await acquire(t, 'o', '24', a))).toBe('+-')
       expect(await t.store.limits.allSet()).toEqual([])
       expect((await t.store.limits.list())[0]).toEqual({ ...a, used: 2, waiting: 0, roomMs: null })
@@ -56,15 +65,15 @@ export const limits: Case[] = [
       expect(granted(await acquire(t, 'o', '12', code))).toBe('+-')
       await wait(t, 'o', code, 1, 1)
       expect((await t.store.limits.due(9)).limits).toEqual([])
-      await t.store.limits.set({ name, numbers: { count: 1000, per: 100 } })
+      await t.store.limits.change(name, { count: 1000, per: 100 })
       let due: DueLimits
       // The first start may be one interval of the new rate away.
       do due = await t.store.limits.due(9)
       while (due.limits.length === 0 && (due.nextMs as number) < 1000)
       expect(due.limits).toEqual([{ name, room: 1 }])
       expect((await t.store.limits.list())[0]).toMatchObject({ count: 1000, per: 100, burst: 1, code })
-      await t.store.limits.set({ name, numbers: {} })
-      expect((await t.store.limits.due(9)).limits).toEqual([])
+      await t.store.limits.reset(name)
+      expect((await t.store.limits.list())[0]).toMatchObject({ count: 1, per: HOUR, waiting: 1 })
     },
   },
   {
@@ -72,7 +81,7 @@ export const limits: Case[] = [
     async run(t) {
       await join(t, 'o')
       const code = { ...base, name: 'app:all%20jobs' }
-      await t.store.limits.set({ name: code.name, numbers: { max: 1, burst: 3 } })
+      await t.store.limits.change(code.name, { max: 1, per: 3 })
       const requests = ['1', '2'].map((ticket) => ({ ticket, limits: [slots, code] }))
       expect(await t.store.limits.acquire('o', requests)).toMatchObject([
         { over: null, slots: [2, 1] },
@@ -80,7 +89,7 @@ export const limits: Case[] = [
       ])
       await wait(t, 'o', code, 1, 1)
       expect((await t.store.limits.due(9)).limits).toEqual([])
-      await t.store.limits.set({ name: code.name, numbers: {} })
+      await t.store.limits.reset(code.name)
       expect((await t.store.limits.due(9)).limits).toEqual([{ name: code.name, room: 1 }])
       expect(granted(await acquire(t, 'o', '3456', code))).toBe('++++')
     },
@@ -92,12 +101,104 @@ export const limits: Case[] = [
       const step = () =>
         t.store.workers.settleAndFetch('o', { now: NOW, started: [], settlements: [], fetch: { queues: ['q'], n: 1 } })
       let { cancellations } = await step()
-      for (const numbers of [{ max: 1 }, {}]) {
+      for (const change of [{ max: 1 }, { max: null }]) {
         const before = cancellations
-        await t.store.limits.set({ name: 'queue:q', numbers })
+        await t.store.limits.change('queue:q', change)
         cancellations = (await step()).cancellations
         expect(cancellations).toBeGreaterThan(before)
         expect(await t.store.cancellations.since(before)).toEqual({ version: cancellations, jids: [] })
+      }
+    },
+  },
+  {
+    name: 'a change of numbers leaves the others as they are, and null deletes one',
+    async run(t) {
+      const { limits } = t.store
+      const name = 'queue:q'
+      expect(await limits.change(name, { max: 5, count: 9, per: HOUR })).toBe(true)
+      expect(await limits.change(name, { max: 6, burst: 2 })).toBe(true)
+      expect(await limits.allSet()).toEqual([{ name, numbers: { max: 6, count: 9, per: HOUR, burst: 2 } }])
+      expect(await limits.change(name, { count: null, per: null, burst: null })).toBe(true)
+      expect(await limits.allSet()).toEqual([{ name, numbers: { max: 6 } }])
+      for (let i = 0; i < 2; i++) expect(await limits.change(name, { max: null })).toBe(true)
+      expect(await limits.allSet()).toEqual([])
+      expect(await limits.reset(name)).toBe(false)
+    },
+  },
+  {
+    name: 'a burst without a rate is never set',
+    async run(t) {
+      const { limits } = t.store
+      const name = 'queue:q'
+      expect(await limits.change(name, { burst: 5 })).toBe(false)
+      expect(await limits.allSet()).toEqual([])
+      const numbers = { count: 9, per: HOUR, burst: 2 }
+      await limits.change(name, numbers)
+      const { version } = await t.store.cancellations.since(0)
+      expect(await limits.change(name, { count: null, per: null })).toBe(false)
+      expect(await limits.allSet()).toEqual([{ name, numbers }])
+      expect((await t.store.cancellations.since(0)).version).toBe(version)
+    },
+  },
+  {
+    name: 'a limit is added only if none of its numbers is set',
+    async run(t) {
+      const [one, two] = [{ max: 1 }, { count: 2, per: HOUR }].map((numbers) => ({ name: 'queue:q', numbers })) as [
+        SetLimit,
+        SetLimit,
+      ]
+      expect([await t.store.limits.add(one), await t.store.limits.add(two)]).toEqual([true, false])
+      expect(await t.store.limits.allSet()).toEqual([one])
+    },
+  },
+  {
+    name: 'of two changes at the same time none is lost, and of two resets one finds the numbers',
+    shared: true,
+    async run(t) {
+      const all = [t.store, await t.another()]
+      const name = 'queue:q'
+      for (let n = 1; n <= 10; n++) {
+        const changes = [{ max: n }, { count: n, per: HOUR }]
+        await Promise.all(all.map(({ limits }, i) => limits.change(name, changes[i] as LimitChange)))
+        expect(await t.store.limits.allSet()).toEqual([{ name, numbers: { max: n, count: n, per: HOUR } }])
+        const resets = await Promise.all(all.map(({ limits }) => limits.reset(name)))
+        expect(resets.toSorted()).toEqual([false, true])
+      }
+    },
+  },
+  {
+    name: 'a change whose caller goes away is made wholly or not at all, and workers learn of it',
+    shared: true,
+    async run(t) {
+      const name = 'queue:q'
+      await t.store.limits.change(name, { max: 1, count: 1, per: 1 })
+      for (let n = 2; n < 8; n++) {
+        const caller = await t.another()
+        const { version } = await t.store.cancellations.since(0)
+        const changing = caller.limits.change(name, { max: n, count: n, per: n }).catch(() => {})
+        await caller.close()
+        await changing
+        // A store on a network may carry it out later.
+        const [set] = await t.store.limits.allSet()
+        const max = set?.numbers.max as number
+        expect(set).toEqual({ name, numbers: { max, count: max, per: max } })
+        if (max === n) expect((await t.store.cancellations.since(0)).version).toBeGreaterThan(version)
+      }
+    },
+  },
+  {
+    name: 'a wait for jobs returns none after a limit was set: the next step of the worker returns them and reports it',
+    async run(t) {
+      const owner = await t.owner()
+      for (const change of [{ max: 1 }, { max: null }]) {
+        const { cancellations } = await t.settleAndFetch(owner, {})
+        const waiting = t.store.workers.waitForJobs(owner, ['q'], 1, 2000, new AbortController().signal)
+        await t.store.limits.change('queue:q', change)
+        await t.push('q', t.job(1))
+        expect(await waiting).toEqual([])
+        const next = await t.settleAndFetch(owner, { fetch: { queues: ['q'], n: 1 } })
+        expect(next.fetched).toHaveLength(1)
+        expect(next.cancellations).toBeGreaterThan(cancellations)
       }
     },
   },

@@ -5,6 +5,7 @@ import {
   type DueLimits,
   type Limit,
   type LimitAnswer,
+  type LimitChange,
   type LimitNumbers,
   type LimitRequest,
   type LimitState,
@@ -29,9 +30,33 @@ type Row = [name: string, spec: string, set: string, used: number, waiting: numb
 export class Limits extends StorePart implements LimitStore {
   #calls = 0
 
-  async set({ name, numbers }: SetLimit): Promise<void> {
-    const { setLimits, cancellationVersion, limitChecks, dueChannel } = this.keys
-    await this.server.run(lua.setLimit, [setLimits, cancellationVersion], [name, setText(numbers)])
+  async change(name: string, change: LimitChange): Promise<boolean> {
+    return (await this.#change(name, change)) !== 'refused'
+  }
+
+  async reset(name: string): Promise<boolean> {
+    return (await this.#change(name, { max: null, count: null, per: null, burst: null })) === 'changed'
+  }
+
+  async add({ name, numbers }: SetLimit): Promise<boolean> {
+    return (await this.#change(name, numbers, true)) === 'changed'
+  }
+
+  async #change(name: string, change: LimitChange, onlyIfUnset = false): Promise<'changed' | 'unchanged' | 'refused'> {
+    const { setLimits, cancellationVersion } = this.keys
+    const values = NUMBERS.map((number) => (change[number] === null ? '-' : (change[number] ?? '')))
+    const args = [name, onlyIfUnset ? 1 : 0, ...values]
+    const answer = Number(await this.server.run(lua.setLimit, [setLimits, cancellationVersion], args))
+    if (answer < 0) return 'refused'
+    if (answer === 0) return 'unchanged'
+    // The change is made, and it may not seem to have failed: without this the limit is checked within a minute.
+    await this.#checkAllNow(name).catch(() => {})
+    return 'changed'
+  }
+
+  /** Checks now whether jobs that wait for a limit have room, with all its keys. */
+  async #checkAllNow(name: string): Promise<void> {
+    const { limitChecks, dueChannel } = this.keys
     let cursor = '0'
     do {
       const [next, found] = await this.server.call((client) => client.zscan(limitChecks, cursor, 'COUNT', PAGE))
@@ -180,11 +205,6 @@ function readSpec(spec: string): Omit<Limit, 'name'> {
 }
 
 const NUMBERS = ['max', 'count', 'per', 'burst'] as const
-
-/** Returns the numbers that were set as the scripts read them; '' without any. */
-function setText(numbers: LimitNumbers): string {
-  return Object.keys(numbers).length === 0 ? '' : NUMBERS.map((name) => numbers[name] ?? '-').join(' ')
-}
 
 function readSet(text: string): LimitNumbers {
   const parts = text.split(' ')

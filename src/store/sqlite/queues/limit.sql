@@ -62,7 +62,7 @@ SELECT numbers FROM hk_set_limit WHERE name = ?;
 -- allSet: returns all limits whose numbers were set.
 SELECT name, numbers FROM hk_set_limit ORDER BY name;
 
--- checkAllNow: checks a limit now, with all its keys.
+-- checkAllNow: checks a limit now, with all its keys (Limit.name of the contract).
 UPDATE hk_job_limit SET next_check = min(next_check, ?1)
 WHERE next_check IS NOT NULL AND (name = ?2 OR substr(name, 1, length(?2) + 1) = ?2 || ':') RETURNING name;
 

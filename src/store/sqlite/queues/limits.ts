@@ -25,12 +25,24 @@ import { DUE_CHANNEL, JobSets } from './job-sets.ts'
 import { openRate, type Rate } from './rates.ts'
 
 export class SqliteLimitStore extends SqliteArea implements LimitStore {
-  readonly set: LimitStore['set'] = ({ name, numbers }) =>
+  readonly change: LimitStore['change'] = (name, change) =>
     this.file.write((db) => {
-      if (Object.keys(numbers).length > 0) db.run(sql.limit.setNumbers, name, JSON.stringify(numbers))
-      else db.run(sql.limit.resetNumbers, name)
-      db.first(sql.cancellation.next, 0)
-      if (db.all(sql.limit.checkAllNow, monotonicMicros(), name).length > 0) db.notify(DUE_CHANNEL)
+      const before = numbersOf(db, name)
+      const numbers = Object.entries({ ...before, ...change }).filter(([, value]) => value !== null)
+      const { count, burst }: LimitNumbers = Object.fromEntries(numbers)
+      if (burst !== undefined && count === undefined) return false
+      if (numbers.length > 0) replaceNumbers(db, name, Object.fromEntries(numbers))
+      else if (before) resetNumbers(db, name)
+      return true
+    }, ANSWER_SECONDS)
+
+  readonly reset: LimitStore['reset'] = (name) => this.file.write((db) => resetNumbers(db, name), ANSWER_SECONDS)
+
+  readonly add: LimitStore['add'] = ({ name, numbers }) =>
+    this.file.write((db) => {
+      if (numbersOf(db, name)) return false
+      replaceNumbers(db, name, numbers)
+      return true
     }, ANSWER_SECONDS)
 
   readonly allSet: LimitStore['allSet'] = () => this.file.read(allSet)
@@ -91,6 +103,28 @@ function allSet(db: Database): SetLimit[] {
   return rows.map(({ name, numbers }) => ({ name, numbers: JSON.parse(numbers) }))
 }
 
+function numbersOf(db: Database, name: string): LimitNumbers | undefined {
+  const row = db.first<{ numbers: string }>(sql.limit.numbersOf, name)
+  return row && JSON.parse(row.numbers)
+}
+
+function replaceNumbers(db: Database, name: string, numbers: LimitNumbers): void {
+  db.run(sql.limit.setNumbers, name, JSON.stringify(numbers))
+  afterChange(db, name)
+}
+
+/** Returns false when no numbers were set. */
+function resetNumbers(db: Database, name: string): boolean {
+  if (db.run(sql.limit.resetNumbers, name) === 0) return false
+  afterChange(db, name)
+  return true
+}
+
+function afterChange(db: Database, name: string): void {
+  db.first(sql.cancellation.next, 0)
+  if (db.all(sql.limit.checkAllNow, monotonicMicros(), name).length > 0) db.notify(DUE_CHANNEL)
+}
+
 /**
  * Releases the slot of an attempt, and checks the limit: an attempt that was called for its room and ended without a slot
  * leaves this room to the next job.
@@ -137,6 +171,7 @@ function checkDue(db: Database, n: number): DueLimits {
     const room = call.checkWaiting(call.limitOf(JSON.parse(spec)))
     if (room > 0) limits.push({ name, room })
   }
+  call.save()
   return { limits, nextMs: nextMs(db, call.now) }
 }
 
@@ -146,7 +181,7 @@ class LimitCall {
   readonly #db: Database
   readonly #rates = new Map<string, Rate>()
   readonly #seen = new Set<string>()
-  readonly #taken = new Set<string>()
+  readonly #changed = new Set<string>()
   /** By the name without a key, the numbers that were set. */
   readonly #numbers = new Map<string, LimitNumbers | undefined>()
 
@@ -154,17 +189,14 @@ class LimitCall {
     this.#db = db
   }
 
-  /** Returns a limit of the code with the numbers that hold. */
+  /** Returns a limit of the code with its effective numbers. */
   limitOf(code: Limit): Limit {
     return withNumbers(code, this.numbersOf(code.name))
   }
 
   numbersOf(limit: string): LimitNumbers | undefined {
     const name = withoutKey(limit)
-    if (!this.#numbers.has(name)) {
-      const row = this.#db.first<{ numbers: string }>(sql.limit.numbersOf, name)
-      this.#numbers.set(name, row && JSON.parse(row.numbers))
-    }
+    if (!this.#numbers.has(name)) this.#numbers.set(name, numbersOf(this.#db, name))
     return this.#numbers.get(name)
   }
 
@@ -187,14 +219,14 @@ class LimitCall {
     const rated = limits.filter(({ count }) => count > 0)
     const start = Math.max(this.now, ...rated.map((limit) => this.#rateOf(limit).start))
     for (const limit of rated) {
-      this.#taken.add(limit.name)
+      this.#changed.add(limit.name)
       this.#rateOf(limit).reserve(start)
     }
     return { over: null, ms: (start - this.now) / 1000 }
   }
 
   save(): void {
-    for (const name of this.#taken) {
+    for (const name of this.#changed) {
       const rate = this.#rates.get(name) as Rate
       this.#db.run(sql.limit.saveRate, name, String(rate), rate.until)
     }
@@ -260,6 +292,7 @@ class LimitCall {
       const state = this.#db.first<{ state: string }>(sql.limit.rate, limit.name)?.state ?? ''
       rate = openRate(limit, state, this.now)
       this.#rates.set(limit.name, rate)
+      if (rate.wasAhead) this.#changed.add(limit.name)
     }
     return rate
   }
