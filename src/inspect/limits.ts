@@ -3,7 +3,14 @@
 import type { AppPort } from '../app/port.ts'
 import { type Duration, seconds } from '../job/duration.ts'
 import { invalidOption } from '../job/errors.ts'
-import { checkLimitNumbers, isStoredName, type LimitKind, type LimitSettings, parseStoredName, storedName } from '../job/limit.ts'
+import {
+  checkLimitNumbers,
+  isStoredName,
+  type LimitKind,
+  type LimitSettings,
+  parseStoredName,
+  storedName,
+} from '../job/limit.ts'
 import { given, shown } from '../job/options.ts'
 import type { Limit, LimitChange, LimitState } from '../store/contract.ts'
 

@@ -60,7 +60,9 @@ export class SharedLimits {
 
   #apply(names: readonly string[]): void {
     const known = new Set(this.#code.map((rule) => storedName(rule)))
-    const added = names.filter((name) => !known.has(name) && this.#isReadable(name)).map((name) => parseStoredName(name))
+    const added = names
+      .filter((name) => !known.has(name) && this.#isReadable(name))
+      .map((name) => parseStoredName(name))
     const queues = added.filter(({ kind }) => kind === 'queue').map(({ name }) => name)
     const jobs = added.filter(({ kind, position }) => kind === 'job' && position === 1).map(({ name }) => name)
     const hasApp = added.some(({ kind }) => kind === 'app')

@@ -1,4 +1,3 @@
-import type { AuditEntry } from 'highkiq/http'
 import { expect, test } from 'vitest'
 import { gate, Heard, until } from '../engine/bench.ts'
 import { api } from './api.ts'
@@ -189,51 +188,6 @@ test('cron entries are listed, run, paused and resumed', async () => {
     const none = await t.call('POST', `/api/v1/cron/none/${name}`)
     expect([none.status, none.body.error.code]).toEqual([404, 'UNKNOWN_CRON'])
   }
-})
-
-test('limits in use are listed with their slots and waiting jobs', async () => {
-  const t = api()
-  const { opened, open } = gate()
-  t.hq.job('Limited', { limit: { concurrency: 1 } }, () => opened)
-  expect((await t.call('GET', '/api/v1/limits')).body).toEqual({ items: [], next: null })
-  for (let n = 0; n < 2; n++) await t.hq.push({ class: 'Limited', args: [] })
-  await t.work()
-  await until(async () => (await t.hq.limits.list())[0]?.waiting === 1)
-  expect((await t.call('GET', '/api/v1/limits')).body.items).toMatchObject([
-    { name: 'Limited', concurrency: 1, rate: null, per: null, used: 1, waiting: 1 },
-  ])
-  open()
-})
-
-test('the numbers of a limit are changed and reset, and the audit names them', async () => {
-  const entries: AuditEntry[] = []
-  const t = api({ audit: (entry) => void entries.push(entry) })
-  const path = '/api/v1/limits/queue%3Amail'
-  const set = (json: unknown) => t.call('PATCH', path, { json })
-  const first = await set({ concurrency: 5, rate: 100, per: '1m' })
-  const figures = { concurrency: 5, rate: 100, per: 60, burst: null }
-  expect([first.status, first.body.items]).toMatchObject([
-    200,
-    [{ id: 'queue:mail', kind: 'queue', name: 'mail', set: figures }],
-  ])
-  expect((await set({ rate: null })).body.items).toMatchObject([{ concurrency: 5, rate: null, code: null }])
-  for (const [body, message] of [
-    [{ concurrency: 0 }, '`concurrency` must be a whole number above 0, or null'],
-    [{ rate: 5 }, 'rate and per together'],
-    [{}, 'needs a number'],
-    [{ window: 'fixed' }, 'window'],
-  ] as const) {
-    const refused = await set(body)
-    expect([refused.status, refused.body.error.message]).toEqual([400, expect.stringContaining(message)])
-  }
-  const unknown = await t.call('PATCH', '/api/v1/limits/mail', { json: { concurrency: 1 } })
-  expect([unknown.status, unknown.body.error.code]).toEqual([400, 'INVALID_OPTION'])
-  expect((await t.call('POST', `${path}/reset`)).body.items).toEqual([])
-  expect(entries.map(({ action, target, details }) => [action, target, details])).toEqual([
-    ['PATCH /api/v1/limits/{id}', { id: 'queue:mail' }, { settings: { concurrency: 5, rate: 100, per: '1m' } }],
-    ['PATCH /api/v1/limits/{id}', { id: 'queue:mail' }, { settings: { rate: null } }],
-    ['POST /api/v1/limits/{id}/reset', { id: 'queue:mail' }, {}],
-  ])
 })
 
 test('the locks of unique jobs are listed page by page', async () => {

@@ -34,18 +34,21 @@ export const LIMIT_ROUTES: Route[] = [
       const { hq, server, path, audit } = call
       const id = path.id ?? ''
       const settings = await bodyOf(call, LimitSettings, 'a limit')
-      await hq.limits.set(id, settings)
-      audit({ settings })
+      const { per, ...numbers } = settings
+      // The list shows seconds, also more than the code takes without a unit.
+      await hq.limits.set(id, typeof per === 'number' ? { ...numbers, per: { seconds: per } } : settings)
+      // The answer reads the store, which may fail.
+      audit({ count: 1, settings })
       return listed(hq, server.redaction, id)
     },
   }),
   post(`${PATH}/reset`, {
     id: 'resetLimit',
-    summary: 'Makes the numbers of the code hold again',
+    summary: 'Deletes the numbers that were set: workers go back to those in the code',
     answers: ONE,
-    async run({ hq, server, path }) {
+    async run({ hq, server, path, audit }) {
       const id = path.id ?? ''
-      await hq.limits.reset(id)
+      audit({ count: (await hq.limits.reset(id)) ? 1 : 0 })
       return listed(hq, server.redaction, id)
     },
   }),
