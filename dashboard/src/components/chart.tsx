@@ -31,6 +31,9 @@ interface ChartProps {
   isStacked?: boolean
 }
 
+/** As wide as "1,25 тыс.". */
+const AXIS = 52
+
 export function Chart({ label, times, series: given, height, annotations = [], isStacked = false }: ChartProps) {
   const series = isStacked ? stacked(given) : given
   const container = useRef<HTMLDivElement>(null)
@@ -94,7 +97,7 @@ function optionsOf(
         space: 80,
         values: (_, at, __, ___, step) => at.map((one) => tick(one, step)),
       },
-      { ...axis, size: 44, space: height < LOW ? 14 : 24, values: (_, all) => all.map(figure) },
+      { ...axis, size: AXIS, space: height < LOW ? 14 : 24, values: (_, all) => all.map(figure) },
     ],
     series: [
       {},

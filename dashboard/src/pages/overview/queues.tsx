@@ -50,7 +50,7 @@ export function QueuesPanel() {
           <tbody>
             {slowest.map((queue) => (
               <tr key={queue.name}>
-                <td class="cut">
+                <td class="cut max">
                   <a href={at(`/queues/${encoded(queue.name)}`)}>
                     <bdi>{visible(queue.name)}</bdi>
                   </a>
