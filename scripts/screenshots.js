@@ -1,5 +1,6 @@
 // Photographs every page of the dashboard, light, dark and on a phone, from a shop that works while it is looked at:
 // `npm run screenshots [-- --out FOLDER --only overview,task --seconds 60]`. `--keep` leaves it open afterwards.
+// `--all` also takes each language, and the phone in the dark: `--all --views ru` only those whose name has this.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -16,11 +17,25 @@ import { JOBS, openShop } from './screenshots/shop.js'
 import { furnish, makeWorkbook } from './screenshots/stock.js'
 
 const ROWS = 4000
+const WIDE = { viewport: { width: 1280, height: 800 } }
+const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 const VIEWS = {
-  light: { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
-  dark: { colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
-  phone: { colorScheme: 'light', viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+  light: { colorScheme: 'light', ...WIDE },
+  dark: { colorScheme: 'dark', ...WIDE },
+  phone: { colorScheme: 'light', ...PHONE },
 }
+const LOCALES = ['en-GB', 'zh-CN', 'ru-RU']
+/** Each language, light and dark, 1280 and 390 pixels wide: `ru-dark-390`. */
+const ALL_VIEWS = Object.fromEntries(
+  LOCALES.flatMap((locale) =>
+    ['light', 'dark'].flatMap((colorScheme) =>
+      [WIDE, PHONE].map((size) => [
+        `${locale.slice(0, 2)}-${colorScheme}-${size.viewport.width}`,
+        { locale, colorScheme, ...size },
+      ]),
+    ),
+  ),
+)
 const WORKERS = [
   ['worker-a1', '-c', '12', '--ordered-concurrency', '6', '-q', 'critical,3', '-q', 'default,2', '-q', 'mail,1'],
   ['worker-b1', '-c', '14', '--ordered-concurrency', '4', '-q', 'imports,3', '-q', 'images,1'],
@@ -33,6 +48,8 @@ const { values: options } = parseArgs({
     seconds: { type: 'string', default: '45' },
     keep: { type: 'boolean', default: false },
     whole: { type: 'boolean', default: false },
+    all: { type: 'boolean', default: false },
+    views: { type: 'string', default: '' },
   },
 })
 const out = resolve(options.out)
@@ -46,7 +63,7 @@ const { hq } = shop
 const workers = []
 const chance = random(89)
 try {
-  const { jid } = await furnish(shop, chance)
+  const { jid, bid } = await furnish(shop, chance)
   const busy = customers()
   for (const [name, ...args] of WORKERS) workers.push(begin(name, args))
   while ((await hq.stats()).processes < WORKERS.length) await sleep(100)
@@ -60,14 +77,17 @@ try {
     ...{ name: 'Spring catalogue', window: 200, maxFailures: '10%', onDone: shop.notify },
   })
   const { token } = await (await fetch(`${url}/api/v1/tasks/${task.id}/link`)).json()
-  const known = { task, jid, link: `/tasks/${task.id}?token=${token}` }
-  await photograph(url, known)
+  const mine = (await (await fetch(`${url}/api/v1/tasks/link?meta.user=7`)).json()).url
+  const locked = await serve(hq, { port: 0, auth: { bearer: 'of the screenshots' } })
+  const link = `/tasks/${task.id}?token=${token}`
+  await photograph(url, { task, jid, bid, sheet, link, mine, locked: locked.url })
   if (options.keep) {
     console.log(url)
     await once(process, 'SIGINT')
   }
   busy.stop()
   await close()
+  await locked.close()
 } finally {
   for (const child of workers) child.kill()
   await Promise.all(workers.map((child) => child.exitCode ?? once(child, 'exit')))
@@ -102,9 +122,10 @@ function customers() {
 async function photograph(url, known) {
   mkdirSync(out, { recursive: true })
   const browser = await chromium.launch({ executablePath: findChromium(), args: ['--no-sandbox'] })
+  const addressOf = (name) => new URL(PAGES[name].path(known), url).href
   try {
     const views = await Promise.all(
-      Object.entries(VIEWS).map(async ([view, about]) => {
+      shownViews().map(async ([view, about]) => {
         const context = await browser.newContext({
           locale: 'en-GB',
           timezoneId: 'UTC',
@@ -118,15 +139,15 @@ async function photograph(url, known) {
       }),
     )
     // Some charts are of what the page has seen.
-    await Promise.all(views.map(({ page }) => page.goto(url + PAGES.task.path(known))))
+    await Promise.all(views.map(({ page }) => page.goto(addressOf('task'))))
     await sleep(Number(options.seconds) * 1000)
     for (const name of names) {
-      const { path: pathOf, act } = PAGES[name]
+      const { act } = PAGES[name]
       for (const { view, page } of views) {
-        if (name !== 'task') await page.goto(url + pathOf(known))
+        if (name !== 'task') await page.goto(addressOf(name))
         await page.locator('h1').first().waitFor()
         await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
-        await act?.(page, view)
+        await act?.(page, known)
         await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
         await page.waitForLoadState('networkidle', { timeout: 1000 }).catch(() => {})
         await page.screenshot({ path: join(out, `${name}-${view}.png`), fullPage: options.whole })
@@ -137,6 +158,10 @@ async function photograph(url, known) {
   } finally {
     await browser.close()
   }
+}
+
+function shownViews() {
+  return Object.entries(options.all ? ALL_VIEWS : VIEWS).filter(([name]) => name.includes(options.views))
 }
 
 /** Numbers that look random and are the same at each run. */

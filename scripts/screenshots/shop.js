@@ -15,7 +15,7 @@ export const JOBS = {
     fails: 0.01,
     error: ['TimeoutError', 'no answer from the store after 10 s'],
   },
-  DescribePhoto: { queue: 'images', ms: 900, fails: 0 },
+  DescribePhoto: { queue: 'images', ms: 900, fails: 0, options: { limit: { concurrency: 2 } } },
   SendReceipt: { queue: 'mail', ms: 90, fails: 0.006, error: ['MailError', '429 Too Many Requests'] },
   RenderInvoice: {
     queue: 'mail',
@@ -24,6 +24,8 @@ export const JOBS = {
     error: ['TypeError', "Cannot read properties of undefined (reading 'total')"],
   },
   BuildReport: { queue: 'reports', ms: 2000, fails: 0 },
+  SyncPrices: { queue: 'reports', ms: 500, fails: 0, options: { unique: true } },
+  CloseTill: { queue: 'mail', ms: 40, fails: 0, options: { keepFinished: true } },
 }
 
 export const CATEGORIES = ['Kitchen', 'Garden', 'Books', 'Toys', 'Office']
@@ -31,7 +33,7 @@ export const CATEGORIES = ['Kitchen', 'Garden', 'Books', 'Toys', 'Office']
 export function openShop(url, { isWorker = false } = {}) {
   const hq = new Highkiq({ url, logger: silent })
   for (const [name, job] of Object.entries(JOBS)) {
-    hq.job(name, { queue: job.queue, retry: 25 }, async (ctx) => {
+    hq.job(name, { queue: job.queue, retry: 25, ...job.options }, async (ctx) => {
       await sleep(job.ms * (0.5 + Math.random()), undefined, { signal: ctx.signal })
       if (Math.random() < job.fails) throw Object.assign(new Error(job.error[1]), { name: job.error[0] })
     })

@@ -38,6 +38,7 @@ export async function furnish({ hq, counting, stock, ledger }, chance) {
   await hq.deploy('4f2c81a Ask the stock service in batches', new Date(deployed))
 
   for (const [name, { queue }] of Object.entries(JOBS)) {
+    if (name === 'SyncPrices' || name === 'CloseTill') continue
     const many = { images: 1900, reports: 34, mail: 240 }[queue] ?? 30
     await hq.jobNamed(name).performBulk(Array.from({ length: many }, () => argsOf(name, pick)))
   }
@@ -100,9 +101,14 @@ export async function furnish({ hq, counting, stock, ledger }, chance) {
   await hq.tasks.create(
     counting,
     Array.from({ length: 250 }, (_, i) => [i * 4 + 1]),
-    { name: 'Shelf labels, October' },
+    { name: 'Shelf labels, October', meta: { user: 7 } },
   )
-  return { jid }
+  for (const site of SITES) await hq.jobNamed('SyncPrices').performAsync(site)
+  await hq.jobNamed('CloseTill').performBulk(SITES.map((site) => [site]))
+  const bid = await hq.batch({ description: 'Monthly reports' }, async () => {
+    await hq.jobNamed('BuildReport').performBulk(Array.from({ length: 40 }, (_, i) => ['month', i]))
+  })
+  return { jid, bid }
 }
 
 function argsOf(name, pick) {
