@@ -1,12 +1,14 @@
 /** No text of any page covers another one or is cut off, at four widths and in three languages. */
 
 import { BusinessFailure } from 'highkiq'
+import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { gate, Heard, until } from '../engine/bench.ts'
-import type { ServedApi } from '../http/api.ts'
+import { type ServedApi, served } from '../http/api.ts'
 import { inBrowser } from './browser.ts'
 import { textFaults } from './text-overlap.ts'
 
+const LOCALES = ['en-GB', 'zh-CN', 'ru-RU']
 const WIDTHS = [390, 768, 1280, 1920]
 const LONG = 'Warehouse/Stock::SynchronizePricesOfDiscontinuedProductsJob'
 
@@ -78,12 +80,22 @@ async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
     ...['/retries', `/retries?job=${retry}`, '/scheduled', '/dead', '/finished', '/batches', `/batches/${bid}`],
     ...['/ordered', '/ordered?tab=inWork', '/ordered?tab=morgue', '/ordered?id=warehouse-1', '/limits', '/locks'],
     ...['/cron', '/cron?entry=nightly-synchronization', '/events', '/metrics', `/metrics/${encodeURIComponent(LONG)}`],
-    ...['/deploys', `/jobs/${retry}`, `/jobs/${queued}`, '/nowhere'],
+    ...['/deploys', `/jobs/${retry}`, `/jobs/${queued}`, '/jobs', '/jobs?args.*.customer=4711', '/nowhere'],
   ]
 }
 
+/** The faults of what is shown, at each width. */
+async function faultsAtWidths(page: Page, what: string): Promise<string[]> {
+  const found: string[] = []
+  for (const width of WIDTHS) {
+    await page.setViewportSize({ width, height: 900 })
+    for (const fault of await textFaults(page)) found.push(`${width} ${what}: ${fault}`)
+  }
+  return found
+}
+
 inBrowser('texts', (open) => {
-  describe.each(['en-GB', 'zh-CN', 'ru-RU'])('in %s', (locale) => {
+  describe.each(LOCALES)('in %s', (locale) => {
     test('no text covers another one or is cut off on any page, at any width', async () => {
       let paths: string[] = []
       const { page, go } = await open('/nowhere', {
@@ -108,7 +120,7 @@ inBrowser('texts', (open) => {
     })
   })
 
-  test.each(['en-GB', 'zh-CN', 'ru-RU'])('no text of the forms of a job covers another one in %s', async (locale) => {
+  test.each(LOCALES)('no text of the forms of a job covers another one in %s', async (locale) => {
     const { page, hq, go } = await open('/jobs', { locale })
     const jid = await hq.push({ class: LONG, args: ['a', { customer: 4711 }], wait: 3600, tags: ['spring sale'] })
     const found: string[] = []
@@ -129,6 +141,69 @@ inBrowser('texts', (open) => {
       await page.keyboard.press('Escape')
     }
     expect(found).toEqual([])
+  })
+
+  test.each(LOCALES)('no text of a dialog covers another one in %s', async (locale) => {
+    const { page, go } = await open('/tasks', {
+      locale,
+      before: async ({ hq, clock }) => {
+        hq.job('ImportProduct', async (_ctx, _row: object) => {})
+        const dead = { class: LONG, args: [1], error_class: 'Error', error_message: 'the supplier does not answer' }
+        await hq.dead.schedule(clock.now() / 1000 - 200_000, dead)
+      },
+    })
+    const dialog = page.locator('dialog[open]')
+    const found: string[] = []
+    const measure = async (what: string) => {
+      await dialog.waitFor()
+      found.push(...(await faultsAtWidths(page, what)))
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+    }
+    await page.locator('main .btn.primary').first().click()
+    const buffer = Buffer.from('article of the southern warehouses,price without tax\na,1\nb,\n')
+    await dialog.locator('input[type=file]').setInputFiles({ name: `${LONG}.csv`, mimeType: 'text/csv', buffer })
+    await dialog.locator('tbody tr').first().waitFor()
+    await measure('import')
+    await page.keyboard.press('Control+k')
+    await measure('Ctrl K')
+    await page.keyboard.press('?')
+    await measure('keys')
+    await go('/dead')
+    await page.locator('tbody input[type=checkbox]').first().check()
+    await page.keyboard.press('Shift+D')
+    await measure('confirmation')
+    expect(found).toEqual([])
+  })
+
+  test.each(LOCALES)('no text of the pages outside the dashboard covers another one in %s', async (locale) => {
+    const app = await served({ auth: { bearer: 'secret' } })
+    const Row = app.hq.job('Row', { retry: 0 }, async (_ctx, n: number) => {
+      if (n % 3 === 0) throw new BusinessFailure('The price of this product is empty', { code: 'price.empty' })
+      if (n % 3 === 1) throw new Error('connect ECONNREFUSED 10.4.0.17:5432')
+    })
+    const rows = Array.from({ length: 30 }, (_, n): [number] => [n])
+    const name = 'Spring catalogue of the southern warehouses'
+    const task = await app.hq.tasks.create(Row, rows, { name, meta: { user: 7 } })
+    await app.work()
+    await task.wait({ every: 10 })
+    const linkTo = async (path: string) =>
+      (await app.call('GET', path, { headers: { authorization: 'Bearer secret' } })).body.url as string
+    const paths = [
+      await linkTo(`/api/v1/tasks/${task.id}/link`),
+      await linkTo('/api/v1/tasks/link?meta.user=7'),
+      '/queues',
+    ]
+    const { page, faults } = await open('/queues', { app, locale })
+    const found: string[] = []
+    for (const path of paths) {
+      await page.goto(new URL(path, app.url).href)
+      await page.locator('main h1').first().waitFor()
+      found.push(...(await faultsAtWidths(page, path.replace(/token=.*/, ''))))
+    }
+    expect(found).toEqual([])
+    // Without a login the dashboard asks for one.
+    expect(faults.splice(0).every((fault) => fault.includes('401'))).toBe(true)
   })
 
   test('texts that cover each other or are cut off are found', async () => {
