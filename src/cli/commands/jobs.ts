@@ -82,6 +82,7 @@ Examples:
   highkiq jobs --class Mail --from 2h --count
   highkiq jobs retry --state dead --where '*.customer=4711'
   highkiq jobs cancel --state running --queue images --yes
+  highkiq jobs retry --state retry --class Mail -r jobs.ts      (beside Sidekiq 7 or 6: -r names the app, whose wire applies)
 `
 
 export function register(program: Command): void {

@@ -19,7 +19,8 @@ const EXAMPLES = `
 At 127.0.0.1 only this machine can connect, and no login is needed. Any other --host needs --token, better set as
 HIGHKIQ_WEB_TOKEN. Browsers ask for it; clients send "Authorization: Bearer TOKEN".
 
-Importing files needs -r with the file that defines the jobs; everything else works without it.
+Importing files needs -r with the file that defines the jobs; everything else works without it. Beside Sidekiq 7 or 6,
+use -r always: the option wire of the app decides how jobs are written.
 With -r it also sends the alerts of the app, so that they arrive while no worker runs.
 
 Examples:
