@@ -51,28 +51,31 @@ function pushPrice(url: string, sku: string): Promise<Response> {
 
 function build(folder: string, ...flags: string[]): void {
   const { stderr, stdout, status } = spawnSync(process.execPath, [NEXT, 'build', ...flags], {
-    ...{ cwd: folder, env, encoding: 'utf8' },
+    // A build does not know the token.
+    ...{ cwd: folder, env: { ...env, JOBS_TOKEN: undefined }, encoding: 'utf8' },
   })
   expect(stderr).toBe('')
   expect(stdout).not.toMatch(/warn|error|⚠/i)
   expect(status).toBe(0)
 }
 
-/** Imports a file by the form of the page, and resolves when its rows have run. */
+/** Imports a file by the form of the page, opens the link to its task, and resolves when its rows have run. */
 async function importFile(url: string): Promise<void> {
   const page = await (await fetch(url)).text()
   const [, action = ''] = /name="(\$ACTION_ID_\w+)"/.exec(page) ?? []
   const form = new FormData()
   form.set(action, '')
-  form.set('file', new File(['sku,price\nB-1,5\nB-2,6\n'], 'prices.csv'))
+  form.set('file', new File(['sku,price\nB-1,5\nB-2,6\nB-3,free\n'], 'prices.csv'))
   const imported = await fetch(url, { method: 'POST', body: form, redirect: 'manual', headers: { origin: url } })
-  const [, id] = /^\/jobs\/tasks\/(\w+)$/.exec(imported.headers.get('location') ?? '') ?? []
-  expect(id).toBeDefined()
+  const location = imported.headers.get('location') ?? ''
+  const [, path, id] = /^http:\/\/localhost:3000(\/jobs\/tasks\/(\w+)\?token=.+)$/.exec(location) ?? []
+  const submitters = await fetch(`${url}${path}`, { headers: { accept: 'text/html' } })
+  expect([submitters.status, await submitters.text()]).toEqual([200, expect.stringContaining('prices.csv')])
 
   const task = `${url}/jobs/api/v1/tasks/${id}`
   expect((await fetch(task)).status).toBe(401)
   const status = async () => (await fetch(task, { headers })).json()
-  await expect.poll(status, { timeout: 30_000 }).toMatchObject({ state: 'done', counts: { finished: 2, failed: 0 } })
+  await expect.poll(status, { timeout: 30_000 }).toMatchObject({ state: 'done', counts: { finished: 2, failed: 1 } })
 }
 
 test('the app of docs/nextjs.md is built, imports a file and runs its jobs; an edited job replaces the old one', {
