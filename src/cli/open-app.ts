@@ -32,6 +32,11 @@ export function withAppOptions(command: Command): Command {
     .option('-v, --verbose', 'log at debug level and show stacks of errors')
 }
 
+/** Ends the help of a command that writes jobs and has the options of the app from the command above it. */
+export const OPTIONS_OF_PARENT = `
+It also takes -r, --url and --json. Beside Sidekiq 7 or 6 use -r: the app's option wire decides how jobs are written.
+`
+
 /** Opens the app, runs `work` with it and closes it. */
 export async function withApp<T>(options: AppOptions, work: (hq: Highkiq) => Promise<T>): Promise<T> {
   const hq = await openApp(options)

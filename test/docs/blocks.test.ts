@@ -46,6 +46,10 @@ test('every block of TypeScript and JavaScript in the docs is right under strict
   expect(wrong).toBe('')
 })
 
+function ancestorsOf({ parent }: Command): Command[] {
+  return parent ? [parent, ...ancestorsOf(parent)] : []
+}
+
 test('every highkiq command in the docs exists and knows its options', async () => {
   const folder = join(root, 'src/cli/commands')
   const program = new Command()
@@ -72,7 +76,10 @@ test('every highkiq command in the docs exists and knows its options', async () 
       if (inner) command = inner
       else if (command === program) wrong.push(`${place}: ${word} is no command`)
       const [flag = ''] = word.split('=')
-      const options = command.options.flatMap(({ short, long }) => [short, long])
+      // A command also takes the options of the commands above it.
+      const options = [command, ...ancestorsOf(command)]
+        .flatMap((one) => one.options)
+        .flatMap(({ short, long }) => [short, long])
       if (/^--?[a-z]/i.test(word) && !options.includes(flag)) wrong.push(`${place}: ${command.name()} has no ${flag}`)
     }
   }

@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander'
 import type { BulkResult, Highkiq, JobSet, SetEntry, SweepOptions } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { failuresOf } from '../job-text.ts'
-import { withExistingStore } from '../open-app.ts'
+import { OPTIONS_OF_PARENT, withExistingStore } from '../open-app.ts'
 import { type Column, count, plural, printResult, shortTime, table, time } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { confirm, onInterrupt } from '../terminal.ts'
@@ -112,6 +112,7 @@ function registerSet(program: Command, name: string, about: SetCommand): void {
       .option('--all', 'all jobs of the set')
       .option('--matching <pattern>', MATCHING)
       .option('--yes', 'do not ask for confirmation')
+      .addHelpText('after', OPTIONS_OF_PARENT)
       .action((jids: string[], _: object, self: Command) => {
         const options = self.optsWithGlobals() as ActionOptions
         return withExistingStore(options, (hq) => perform(about, action, about.set(hq), jids, options))

@@ -8,7 +8,7 @@ import { NOTHING_LEFT, pauseLike, renamePass } from '../../inspect/rename-queue.
 import { checkQueueName } from '../../job/definition.ts'
 import { isPriorityName } from '../../job/priority.ts'
 import { setExitCode } from '../io.ts'
-import { sameApp, withExistingStore } from '../open-app.ts'
+import { OPTIONS_OF_PARENT, sameApp, withExistingStore } from '../open-app.ts'
 import { plural, printResult } from '../output.ts'
 import { say } from '../processes.ts'
 import type { ShowOptions } from '../show.ts'
@@ -35,7 +35,7 @@ export function registerRename(queues: Command): void {
     .description('move the jobs of a queue to another queue')
     .argument('<old>', 'queue that has the jobs')
     .argument('<new>', 'queue that gets them')
-    .addHelpText('after', HELP)
+    .addHelpText('after', HELP + OPTIONS_OF_PARENT)
     .action((from: string, to: string, _: object, self: Command) => {
       const options: ShowOptions = self.optsWithGlobals()
       return withExistingStore(options, (hq) => rename(hq, from, to, options))
