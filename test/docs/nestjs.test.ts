@@ -65,7 +65,7 @@ test.each(VERSIONS)(DOES, { timeout: 180_000 }, async (version, list) => {
   const tsc = join(folderOf('typescript-5.9'), 'bin/tsc')
   expect(spawnSync(process.execPath, [tsc], { cwd: folder, encoding: 'utf8' }).stdout).toBe('')
 
-  const { VITEST: _, HIGHKIQ_URL: __, ...env } = process.env
+  const { VITEST: _, HIGHKIQ_URL: __, NODE_ENV: ___, ...env } = process.env
   const app = spawn(process.execPath, ['built/main.js'], { cwd: folder, env })
   onTestFinished(() => void app.kill('SIGKILL'))
   await written(app, /sent to ann@example\.com/)
