@@ -98,23 +98,30 @@ export class Limits {
   }
 
   /** Deletes the numbers that were set: workers go back to those in the code. Resolves with false when none were set. @throws INVALID_OPTION */
-  reset(id: string): Promise<boolean> {
+  async reset(id: string): Promise<boolean> {
     return this.#app.store.limits.reset(storedNameOf(id))
   }
 }
 
-const ID = /^(?:app|(?<kind>queue|shared|job):(?<name>.*?)(?:(?<=^job:.*)#(?<position>[2-9]|[1-9]\d+))?)$/s
+const ID = /^(?:app|(?<kind>queue|shared|job):(?<name>.+))$/s
+const NUMBERED = /^(?<job>.+)#(?<position>[2-9]|[1-9]\d+)$/s
+/** The name of a class, too, has at most as many. */
+const MOST_CHARACTERS = 1000
 
 /** Reads the id of a limit. @throws INVALID_OPTION */
 function storedNameOf(id: string): string {
   const groups = typeof id === 'string' ? ID.exec(id)?.groups : undefined
-  const { kind = 'app', name = 'all jobs', position = 1 } = groups ?? {}
-  if (!groups || name === '') {
+  const { kind = 'app', name = 'all jobs' } = groups ?? {}
+  if (!groups) {
     throw invalidOption(
       `hq.limits: name a limit as app (all jobs), queue:NAME, job:NAME, job:NAME#2 or shared:NAME (got ${shown(id)})`,
     )
   }
-  return storedName({ kind: kind as LimitKind, name, position: Number(position) })
+  if (name.length > MOST_CHARACTERS) {
+    throw invalidOption(`hq.limits: a name must have at most 1,000 characters (got ${shown(name)} with ${name.length})`)
+  }
+  const { job = name, position = 1 } = (kind === 'job' && NUMBERED.exec(name)?.groups) || {}
+  return storedName({ kind: kind as LimitKind, name: job, position: Number(position) })
 }
 
 /** Returns the id that `storedNameOf` reads, of a limit with or without its key. */

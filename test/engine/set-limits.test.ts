@@ -192,6 +192,10 @@ test('wrong names and numbers are refused with what is right', async () => {
   for (const id of ['mail', 'queue:', 'all:x', 'App', '']) {
     await expect(set({ concurrency: 1 }, id)).rejects.toThrow(`${named} ${JSON.stringify(id)})`)
   }
+  for (const id of [`queue:${'x'.repeat(30_000)}`, `job:${'#2'.repeat(15_000)}`, `shared:${'x'.repeat(1001)}`]) {
+    await expect(set({ concurrency: 1 }, id)).rejects.toThrow('hq.limits: a name must have at most 1,000 characters')
+    await expect(hq.limits.reset(id)).rejects.toThrow('hq.limits: a name must have at most 1,000 characters')
+  }
   await expect(set({})).rejects.toThrow('hq.limits.set queue:mail needs a number, as in { concurrency: 5 }')
   await expect(set({ concurrency: 0 })).rejects.toThrow('concurrency must be a whole number above 0, or null (got 0)')
   await expect(set({ rate: 5 })).rejects.toThrow('needs rate and per together')
