@@ -95,6 +95,11 @@ test.each<[string, unknown, RegExp]>([
   ['a jid that is a number', { class: 'J', args: [], jid: 5 }, /J: jid must be a string/],
   ['an empty jid', { class: 'J', args: [], jid: '' }, /J: jid must be a string/],
   ['a long jid', { class: 'J', args: [], jid: 'x'.repeat(201) }, /J: jid must have at most 200 characters.*with 201/],
+  [
+    'a jid like a placeholder',
+    { class: 'J', args: [], jid: '0123456789abcdeffc000005' },
+    /J: jid 0123456789abcdeffc000005 has the form.*take another/,
+  ],
   ['a long class', { class: 'x'.repeat(1001), args: [] }, /a class must have at most 1,000 characters.*with 1001/],
   ['a long wrapped', { class: 'J', args: [], wrapped: 'x'.repeat(1001) }, /J: wrapped must have at most 1,000/],
   ['tags that are a text', { class: 'J', args: [], tags: 'vip' }, /J: tags must be an array/],
