@@ -2,7 +2,7 @@
 
 import { JOB, type Job } from '../client/job.ts'
 import type { PushRequest } from '../client/request.ts'
-import { type Duration, seconds } from '../job/duration.ts'
+import { type Duration, LONGEST, seconds } from '../job/duration.ts'
 import { invalidOption } from '../job/errors.ts'
 import { isObject, stringifyJson } from '../job/json.ts'
 import { checkOptions, type OptionKind, refuseUnknown, shown } from '../job/options.ts'
@@ -90,7 +90,10 @@ const BATCH_OPTIONS: Record<keyof BatchOptions, OptionKind> = {
   onSuccess: JOB,
   onComplete: JOB,
   onDeath: JOB,
-  keep: [(time) => millisecondsOf(time) > 0, "a time above 0, in seconds or a string such as '7d'"],
+  keep: [
+    (time) => millisecondsOf(time) > 0,
+    `a time above 0 and at most ${LONGEST}, in seconds or a string such as '7d'`,
+  ],
 }
 const FLOW_OPTIONS: Record<keyof FlowJob, OptionKind> = {
   job: JOB,

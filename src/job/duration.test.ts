@@ -19,6 +19,7 @@ test.each<[number | Duration, number]>([
   [{ minutes: 5 }, 300],
   [{ days: 1, hours: 2, minutes: 3, seconds: 4 }, 93_784],
   [{ seconds: 0.25 }, 0.25],
+  ['365000d', 31_536_000_000],
 ])('%o is %d s', (duration, expected) => {
   expect(seconds(duration)).toBe(expected)
 })
@@ -26,9 +27,10 @@ test.each<[number | Duration, number]>([
 const texts = ['', 'm', '5', '5x', '5m later', '-5m', '5m,3s', '1e3s']
 const objects = [{ minuts: 5 }, { minutes: Number.NaN }, { minutes: '5' }, { minutes: undefined }, {}]
 const lists = [[5], [], new Map([['minutes', 5]])]
+const long = [1e308, 365_000 * 86_400 + 1, '365001d', { days: 365_001 }]
 const others = [Number.NaN, Number.POSITIVE_INFINITY, null, undefined, true, 5n]
 
-test.each([...texts, ...objects, ...lists, ...others])(
+test.each([...texts, ...objects, ...lists, ...long, ...others])(
   '%o is refused, and the message says what to use',
   (duration) => {
     expect(() => seconds(duration as never)).toThrow(

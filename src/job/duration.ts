@@ -35,8 +35,18 @@ export function refuseMilliseconds(seconds: number): void {
   )
 }
 
+/** A longer time in milliseconds would fit into no store. */
+export const LONGEST_SECONDS = 365_000 * 86_400
+export const LONGEST = '365,000 days'
+
 /** Returns a duration in seconds. @throws INVALID_OPTION */
 export function seconds(duration: number | Duration): number {
+  const sum = secondsOf(duration)
+  if (Math.abs(sum) <= LONGEST_SECONDS) return sum
+  throw invalidOption(`a duration must be at most ${LONGEST}, as in '5m' (got ${JSON.stringify(duration)})`)
+}
+
+function secondsOf(duration: number | Duration): number {
   if (typeof duration === 'number') {
     if (!Number.isFinite(duration)) throw invalid(String(duration))
     return duration

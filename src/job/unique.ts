@@ -3,7 +3,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { checkValue } from './args.ts'
 import { canonicalJson } from './canonical.ts'
-import { type Duration, seconds } from './duration.ts'
+import { type Duration, LONGEST, LONGEST_SECONDS, seconds } from './duration.ts'
 import { HighkiqError, invalidOption } from './errors.ts'
 import { checkOptions, shown } from './options.ts'
 import type { Payload } from './payload.ts'
@@ -52,7 +52,7 @@ const WORDS: Readonly<Record<string, UniqueUntil>> = {
   pending: 'pending',
 }
 const UNTIL: ReadonlySet<string> = new Set<UniqueUntil>(['success', 'start', 'pending', 'time'])
-const FOR = "'until-success', 'until-start', 'pending' or a duration above 0 such as '10m'"
+const FOR = `'until-success', 'until-start', 'pending' or a duration above 0 and at most ${LONGEST} such as '10m'`
 
 /** @throws INVALID_OPTION */
 export function checkUnique(job: string, unique: unknown): void {
@@ -139,8 +139,10 @@ export function sidekiqUnique(
 ): { unique: UniqueOptions; seconds: number } | undefined {
   if (limit === undefined || limit === null || limit === false) return undefined
   const refuse = (what: string): HighkiqError => invalidOption(`${name}: ${what}`)
-  if (!(typeof limit === 'number' && limit > 0 && Number.isFinite(limit))) {
-    throw refuse('unique_for must be a number of seconds above 0, or false')
+  if (!(typeof limit === 'number' && limit > 0 && limit <= LONGEST_SECONDS)) {
+    throw refuse(
+      `unique_for must be a number of seconds above 0 and at most ${LONGEST}, or false (got ${shown(limit)})`,
+    )
   }
   if (until !== 'success' && until !== 'start') throw refuse("unique_until must be 'success' or 'start'")
   return { unique: { for: until === 'start' ? 'until-start' : 'until-success' }, seconds: limit }

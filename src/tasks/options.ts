@@ -2,7 +2,7 @@
 
 import { JOB, type Job } from '../client/job.ts'
 import { checkQueueName } from '../job/definition.ts'
-import { type Duration, seconds } from '../job/duration.ts'
+import { type Duration, LONGEST, seconds } from '../job/duration.ts'
 import { checkOptions, given, type OptionKind, type OptionRule } from '../job/options.ts'
 import { MOST_ROWS } from '../job/payload.ts'
 import type { MaxFailures, TaskSpec } from '../store/contract.ts'
@@ -49,7 +49,10 @@ export interface TaskOptions {
   maxRows?: number
 }
 
-const TIME: OptionRule = [(time) => millisecondsOf(time) > 0, "a time above 0, in seconds or a string such as '30d'"]
+const TIME: OptionRule = [
+  (time) => millisecondsOf(time) > 0,
+  `a time above 0 and at most ${LONGEST}, in seconds or a string such as '30d'`,
+]
 
 /** The checks of the options. The compiler refuses this table when an option is missing. */
 export const TASK_OPTIONS: Record<keyof TaskOptions, OptionKind> = {

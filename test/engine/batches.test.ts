@@ -390,6 +390,7 @@ test('ordered items, tasks, transactions and tracked jobs, and wrong options are
   await wrong({ onDone: Work }, /no option onDone/)
   await wrong({ onSuccess: 'Work' }, /onSuccess must be a job, as returned by hq.job/)
   await wrong({ keep: 0 }, /keep must be a time above 0/)
+  await wrong({ keep: 1e308 }, /keep must be a time above 0 and at most 365,000 days.*got 1e\+308/)
   await wrong({ data: () => {} }, /data must be JSON/)
   await wrong({ onSuccess: Work.set({ wait: 5 }) }, /can't be scheduled/)
   await expect(t.hq.batch({}, undefined as never)).rejects.toThrow(/second argument must be a function/)

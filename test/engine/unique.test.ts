@@ -142,6 +142,10 @@ test("Sidekiq's unique_for and unique_until mean this lock, for at most that lon
   expect(await Slow.set({ unique_for: false }).performAsync(1)).not.toBe(jid)
   const [job] = await t.queue()
   expect(job).toMatchObject({ unique_for: 600, hk_unique: expect.stringMatching(/^start:/) })
+  await expect(Slow.set({ unique_for: 1e13 }).performAsync(1)).rejects.toThrow('at most 365,000 days')
+  await expect(Slow.set({ unique: { for: 1e13 } }).performAsync(1)).rejects.toThrow(
+    /for must be .* at most 365,000 days .*got 10000000000000/,
+  )
   await expect(Slow.set({ unique_for: 0 }).performAsync(1)).rejects.toMatchObject({ code: 'INVALID_OPTION' })
 })
 

@@ -144,6 +144,10 @@ test('a wrong batch is refused as a whole, and the answer names the job', async 
   const wrong = { jobs: [good, { class: 'Work', args: [1], priority: 12 }] }
   expect(await refused(wrong)).toEqual([400, 'INVALID_JOB', expect.stringMatching(/^jobs\[1\]: Work: priority/)])
   expect(await refused({ jobs: [good], keep: 'soon' })).toEqual([400, 'INVALID_OPTION', expect.stringMatching(/keep/)])
+  const forEver = expect.stringMatching(/at most 365,000 days/)
+  expect(await refused({ jobs: [good], keep: 1e308 })).toEqual([400, 'INVALID_OPTION', forEver])
+  const unique = { ...good, unique: { for: 1e13 } }
+  expect(await refused(unique, '/api/v1/jobs')).toEqual([400, 'INVALID_OPTION', forEver])
   expect(await refused([good], `/api/v1/batches/${'0'.repeat(16)}/jobs`)).toEqual([
     404,
     'UNKNOWN_BATCH',
