@@ -170,6 +170,8 @@ async function callbackOf(
   parent: string | null,
 ): Promise<BatchJob | null> {
   const request = (job as Job<[string]>).request([bid])
+  if (request.jid !== undefined)
+    throw invalidOption(`${job.name}: a callback of a batch gets a jid of its own: leave jid out`)
   client.refuseUniqueCallback(request, 'a callback of a batch')
   const payload = client.normalise({ ...request, jid, track: false, unique: false })
   refuseDelay(payload, 'a callback of a batch')

@@ -450,6 +450,8 @@ test('a flow refuses a job that could be dropped, and a callback takes no lock',
   await expect(parent).rejects.toThrow(/a job with children can't be unique/)
   const by = { onSuccess: all.onSuccess.set({ unique: { by: () => 'x' } }) }
   await expect(t.hq.batch(by, () => {})).rejects.toThrow(/a callback of a batch can't be unique/)
+  const own = { onSuccess: all.onSuccess.set({ jid: 'mine' }) }
+  await expect(t.hq.batch(own, () => {})).rejects.toThrow('success: a callback of a batch gets a jid of its own')
   expect(await t.queue()).toEqual([])
   const Ended = all.onSuccess.set({ unique: true })
   const bid = await t.hq.batch({ onSuccess: Ended, onComplete: Ended }, () => {})

@@ -148,6 +148,8 @@ test('a wrong batch is refused as a whole, and the answer names the job', async 
   expect(await refused({ jobs: [good], keep: 1e308 })).toEqual([400, 'INVALID_OPTION', forEver])
   const unique = { ...good, unique: { for: 1e13 } }
   expect(await refused(unique, '/api/v1/jobs')).toEqual([400, 'INVALID_OPTION', forEver])
+  const named = { jobs: [good], onSuccess: { class: 'Report', jid: 'mine' } }
+  expect(await refused(named)).toEqual([400, 'INVALID_OPTION', expect.stringMatching(/Report: .*leave jid out/)])
   expect(await refused([good], `/api/v1/batches/${'0'.repeat(16)}/jobs`)).toEqual([
     404,
     'UNKNOWN_BATCH',
