@@ -5,7 +5,7 @@ import type { BatchAccess, ChildResult } from '../job/context.ts'
 import { invalidOption } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { checkOptions, checkText, type OptionRule } from '../job/options.ts'
-import { type BatchMember, type BatchReader, type BatchRecord, type ChildFailure, isHold } from '../store/contract.ts'
+import { type BatchMember, type BatchReader, type BatchRecord, type ChildFailure, isPlaceholder } from '../store/contract.ts'
 import { cancelBatch } from './cancel.ts'
 import { addToBatch, type OpenBatch, unknownBatch } from './create.ts'
 import { batchJid, innerBatch } from './jids.ts'
@@ -111,7 +111,7 @@ export class Batches {
     do {
       const { items, next } = await readerOf(this.#app).members(bid, { after, limit: PAGE })
       for (const member of items) {
-        if (seen.has(member.id) || isHold(member.id)) continue
+        if (seen.has(member.id) || isPlaceholder(member.id)) continue
         seen.add(member.id)
         yield member
       }
@@ -137,7 +137,7 @@ export class Batches {
     const reader = readerOf(this.#app)
     if (!(await reader.find(bid))) throw unknownBatch(bid)
     const { items: all, next } = await reader.members(bid, { after, limit })
-    const items = all.filter(({ id }) => !isHold(id))
+    const items = all.filter(({ id }) => !isPlaceholder(id))
     const summary = async (member: BatchMember) => {
       return { ...member, batch: (await innerBatch(reader, bid, member.id)) ?? null }
     }

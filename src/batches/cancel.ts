@@ -2,7 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import { jobsInOrder, pages } from '../inspect/walk.ts'
-import { isHold, type Swap, type SwapAnswer } from '../store/contract.ts'
+import { isPlaceholder, type Swap, type SwapAnswer } from '../store/contract.ts'
 import { unknownBatch } from './create.ts'
 import { innerBatch } from './jids.ts'
 import { jobsOf, needleOf } from './jobs.ts'
@@ -58,7 +58,7 @@ async function requestAll({ store, now }: Canceller, first: readonly string[], m
     jobs += record.pending + (record.job ? 1 : 0)
     await store.batches.cancel(bid, now())
     for await (const { items } of pages((after) => store.batches.members(bid, { after, limit: PAGE }))) {
-      const pending = items.filter(({ id, state }) => state !== 'dead' && !isHold(id))
+      const pending = items.filter(({ id, state }) => state !== 'dead' && !isPlaceholder(id))
       const inner = await Promise.all(pending.map(({ id }) => innerBatch(store.batches, bid, id)))
       for (const one of inner) {
         if (one === undefined || bids.has(one)) continue

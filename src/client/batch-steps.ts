@@ -1,6 +1,6 @@
 /**
- * Stores more jobs of batches than a store takes in one step. Members that are no jobs hold the batches open meanwhile. When the
- * process dies, the maintenance of batches does not find them, so they fail, and their batches end as failed.
+ * Stores more jobs of batches than a store takes in one step. Placeholders, members that are no jobs, keep the batches open
+ * meanwhile. When the process dies, the maintenance of batches does not find them, so they fail, and their batches end as failed.
  */
 
 import { messageOf, PushError } from '../job/errors.ts'
@@ -9,7 +9,7 @@ import {
   type BatchRefusal,
   type NewMember,
   NOTHING_REFUSED,
-  newHold,
+  newPlaceholder,
   type RefusedPush,
   type Store,
 } from '../store/contract.ts'
@@ -37,7 +37,7 @@ export async function putInSteps(
   now: () => number,
 ): Promise<BatchRefusal | readonly RefusedPush[]> {
   const jobs = members.filter(({ item }) => item)
-  const refusal = repeatedIn(members) ?? (await heldIn(store, jobs, now()))
+  const refusal = repeatedIn(members) ?? (await lockedIn(store, jobs, now()))
   if (refusal) return refusal
 
   /** Stores one step. The first member belongs to no other step, so a batch that has it already has the whole step. */
@@ -48,31 +48,36 @@ export async function putInSteps(
     return isStored ? NOTHING_REFUSED : answer
   }
   const open = new Set<NewMember>()
-  const hold = (bid: string): NewMember => {
-    const one = { bid, id: newHold(), item: null }
+  const placeholderIn = (bid: string): NewMember => {
+    const one = { bid, id: newPlaceholder(), item: null }
     open.add(one)
     return one
   }
-  const end = async (holds: readonly NewMember[], change: 'withdrawn' | 'failed') => {
-    for (let from = 0; from < holds.length; from += STEP) {
-      const some = holds.slice(from, from + STEP)
-      const effects = some.map(({ bid, id: member }) => ({ kind: 'batch' as const, bid, member, change }))
-      await resend(() => store.batches.apply(effects, now()).catch(asPushError))
+  const end = async (placeholders: readonly NewMember[], change: 'withdrawn' | 'failed') => {
+    let isLost = false
+    for (let from = 0; from < placeholders.length; from += STEP) {
+      const some = placeholders.slice(from, from + STEP)
+      if (!(await endSome(store, some, change, now))) isLost = true
       for (const one of some) open.delete(one)
     }
+    // The jobs of these batches are still stored, and the batches end.
+    if (isLost) throw new PushError(LOST, [], false)
   }
 
   const bids = new Set([...batches, ...members].map(({ bid }) => bid))
-  const holds = Array.from(bids, hold)
-  const [bid = ''] = bids
-  const first = await put({ batches, members: [...holds, ...members.filter(({ item }) => !item)] })
+  const parents = new Map(batches.map(({ bid, parent }) => [bid, parent]))
+  /** The batches that are in no other one of these. */
+  const outermost = [...bids].filter((bid) => !bids.has(parents.get(bid) ?? ''))
+  const [bid = ''] = outermost
+  const placeholders = Array.from(bids, placeholderIn)
+  const first = await put({ batches, members: [...placeholders, ...members.filter(({ item }) => !item)] })
   if ('reason' in first) return first
   const refused: RefusedPush[] = []
   let stored = 0
   let step: NewMember[] = []
   try {
     for (step of stepsOf(jobs)) {
-      const own = hold(bid)
+      const own = placeholderIn(bid)
       const answer = await put({ batches: [], members: [own, ...step] })
       if ('reason' in answer) throw new PushError(reasonOf(answer), [], false)
       for (const one of answer) refused.push(one)
@@ -80,7 +85,7 @@ export async function putInSteps(
       step = []
       await end([own], 'withdrawn')
     }
-    await end(holds, 'withdrawn')
+    await end(placeholders, 'withdrawn')
     return refused
   } catch (thrown) {
     await end([...open], 'failed').catch(() => {})
@@ -88,7 +93,7 @@ export async function putInSteps(
     const dropped = new Set(refused.map(({ item }) => item))
     const idsOf = (some: readonly NewMember[]) => some.map(({ id }) => id)
     throw new PushError(
-      `${messageOf(thrown)}. Batch ${bid} has ${stored} of ${jobs.length} jobs and ends without success: cancel it with hq.batches.cancel('${bid}')`,
+      `${messageOf(thrown)}. ${whatToDo(outermost, stored, jobs.length)}`,
       idsOf(jobs.slice(stored)),
       true,
       {
@@ -98,6 +103,37 @@ export async function putInSteps(
       },
     )
   }
+}
+
+const LOST = 'this process was stopped for so long that a worker has ended the push'
+
+/** Ends placeholders. Resolves with whether they were open, or, after a lost answer, whether their batches may still succeed. */
+async function endSome(
+  store: Store,
+  placeholders: readonly NewMember[],
+  change: 'withdrawn' | 'failed',
+  now: () => number,
+): Promise<boolean> {
+  const effects = placeholders.map(({ bid, id: member }) => ({ kind: 'batch' as const, bid, member, change }))
+  let calls = 0
+  const wereOpen = await resend(() => {
+    calls++
+    return store.batches.apply(effects, now()).catch(asPushError)
+  })
+  const others = placeholders.filter((_, i) => !wereOpen[i])
+  if (change === 'failed' || others.length === 0) return true
+  if (calls === 1) return false
+  for (const { bid } of others) if ((await store.batches.find(bid))?.failed) return false
+  return true
+}
+
+function whatToDo(bids: readonly string[], stored: number, all: number): string {
+  const [bid = ''] = bids
+  if (bids.length === 1) {
+    return `Batch ${bid} has ${stored} of ${all} jobs and ends without success: cancel it with hq.batches.cancel('${bid}')`
+  }
+  const names = bids.join(', ')
+  return `Batches ${names} have ${stored} of ${all} jobs and end without success: cancel each with hq.batches.cancel(bid)`
 }
 
 function* stepsOf(jobs: readonly NewMember[]): Generator<NewMember[]> {
@@ -131,7 +167,7 @@ function repeatedIn(members: readonly NewMember[]): BatchRefusal | undefined {
 }
 
 /** Returns the refusal of the first job whose lock must be free and is not. Another push may take it later. */
-async function heldIn(store: Store, jobs: readonly NewMember[], now: number): Promise<BatchRefusal | undefined> {
+async function lockedIn(store: Store, jobs: readonly NewMember[], now: number): Promise<BatchRefusal | undefined> {
   const locks = jobs.flatMap(({ item }) => (item?.unique ? item.unique.claims.map(({ key }) => key) : []))
   const isStrict = jobs.some(({ onConflict }) => onConflict === 'raise')
   const holders = new Map<string, string>()
@@ -153,11 +189,21 @@ async function heldIn(store: Store, jobs: readonly NewMember[], now: number): Pr
   return undefined
 }
 
-function reasonOf({ reason, member, holder }: BatchRefusal): string {
-  if (reason === 'held') return `not pushed, because job ${holder} has the lock of job ${member}`
-  if (reason === 'cancelled') return 'not pushed, because the batch was cancelled meanwhile'
-  if (reason === 'repeated') return `not pushed, because job ${member} is in the batch already`
-  return 'not pushed, because the batch ended while the process was stopped for long'
+function reasonOf({ reason, bid, member, holder }: BatchRefusal): string {
+  switch (reason) {
+    case 'held':
+      return `not pushed, because job ${holder} has the lock of job ${member}`
+    case 'repeated':
+      return `not pushed, because job ${member} is in batch ${bid} already`
+    case 'cancelled':
+      return `not pushed, because batch ${bid} was cancelled`
+    case 'ended':
+      return `not pushed, because batch ${bid} has ended`
+    case 'unknown':
+      return `not pushed, because there is no batch ${bid} any more`
+    case 'too-deep':
+      return `not pushed, because batch ${bid} would be inside too many others`
+  }
 }
 
 function asPushError(thrown: unknown): never {

@@ -2,7 +2,7 @@ import { HighkiqError, PushError } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import { BatchMaintenance } from '#dist/batches/batch-maintenance.js'
 import { putInSteps } from '#dist/client/batch-steps.js'
-import type { BatchStore } from '#dist/store/contract.js'
+import type { BatchSpec, BatchStore, NewMember, Store } from '#dist/store/contract.js'
 import { withReplaced } from '../replaced-store.ts'
 import { type Bench, bench, Child, Heard, until } from './bench.ts'
 
@@ -16,6 +16,43 @@ function jobs({ hq }: Bench) {
   const callback = (name: string) => hq.job(name, (_ctx, bid: string) => called.say(`${name} ${bid}`))
   const all = { onComplete: callback('complete'), onSuccess: callback('success'), onDeath: callback('death') }
   return { Work, called, all, ran: () => ran }
+}
+
+/** Runs the maintenance of batches as if no batch had had progress for long. */
+async function findLost(t: Bench): Promise<void> {
+  const report = (thrown: unknown) => {
+    throw thrown
+  }
+  const app = { store: t.hq.store, now: t.clock.now, effects: () => [], keepEnd: async () => {}, report }
+  const maintenance = new BatchMaintenance(app, { everySeconds: 1, lostAfterMs: 0, walkingPart: 1e9 })
+  onTestFinished(() => maintenance.stop())
+  t.clock.ahead += 10
+  for (let n = 0; n < 2; n++) await maintenance.run()
+}
+
+const NONE = { parent: null, onComplete: null, onSuccess: null, onDeath: null, job: null }
+
+function spec(bid: string, parent: string | null = null): BatchSpec {
+  return { ...NONE, bid, parent, meta: '{}', keep: 1000, createdAt: 1 }
+}
+
+/** Scheduled jobs of a batch. */
+function members(bid: string, count: number): NewMember[] {
+  return Array.from({ length: count }, (_, n) => {
+    const id = `${bid}-${n}`
+    const text = JSON.stringify({ class: 'Work', args: [n], jid: id, bid })
+    return { bid, id, item: { to: 'schedule' as const, text, score: 4e9 } }
+  })
+}
+
+/** Returns the store, which does this before its n-th push of batches. */
+function beforePush(store: Store, n: number, work: () => unknown): Store {
+  let calls = 0
+  const push: BatchStore['push'] = async (push, now) => {
+    if (++calls === n) await work()
+    return store.batches.push(push, now)
+  }
+  return withReplaced(store, { batches: { push } })
 }
 
 const isThere = async ({ hq }: Bench, bid: string, jobs: number) => ((await hq.batches.get(bid))?.total ?? 0) > jobs
@@ -82,7 +119,7 @@ test('a large batch that is cancelled while it is stored takes no more jobs, and
   const failed = expect(push).rejects.toMatchObject({
     code: 'PUSH_FAILED',
     maybePushed: true,
-    message: expect.stringMatching(/was cancelled meanwhile\. Batch [0-9a-f]{16} has \d+ of 10500 jobs/),
+    message: expect.stringMatching(/was cancelled\. Batch [0-9a-f]{16} has \d+ of 10500 jobs/),
   })
   await until(() => isThere(t, bid, 1000))
   expect(await t.hq.batches.cancel(bid)).toBeGreaterThan(999)
@@ -107,18 +144,53 @@ test('a step whose answer was lost is sent again, and stored once', async () => 
     loseSome(store.batches.push(push, now), new PushError('lost', [], true, { cause: timeout }))
   const apply: BatchStore['apply'] = (effects, now) => loseSome(store.batches.apply(effects, now), timeout)
   const bid = 'b'.repeat(16)
-  const none = { parent: null, onComplete: null, onSuccess: null, onDeath: null, job: null }
-  const members = Array.from({ length: 2500 }, (_, n) => {
-    const text = JSON.stringify({ class: 'Work', args: [n], jid: `j${n}`, bid })
-    return { bid, id: `j${n}`, item: { to: 'queue' as const, queue: 'q', text, end: 'back' as const } }
-  })
-  const batches = [{ bid, meta: '{}', keep: 1000, createdAt: 1, ...none }]
-  expect(await putInSteps(withReplaced(store, { batches: { push, apply } }), { batches, members }, Date.now)).toEqual(
-    [],
-  )
+  const large = { batches: [spec(bid)], members: members(bid, 2500) }
+  expect(await putInSteps(withReplaced(store, { batches: { push, apply } }), large, Date.now)).toEqual([])
   expect(calls).toBe(16)
   expect(await store.batches.find(bid)).toMatchObject({ total: 2500, pending: 2500 })
-  expect(await store.jobs.queues(['q'])).toMatchObject([{ size: 2500 }])
+  expect(await store.jobSets.size('schedule')).toBe(2500)
+})
+
+test('a push whose batch was ended while its process was stopped for long says so', async () => {
+  const t = bench()
+  const { store } = t.hq
+  const [outer, inner] = ['a'.repeat(16), 'b'.repeat(16)]
+  const push = {
+    batches: [spec(inner, outer), spec(outer)],
+    members: [...members(inner, 1), { bid: outer, id: inner, item: null }, ...members(outer, 2500)],
+  }
+  const stored = putInSteps(
+    beforePush(store, 3, () => findLost(t)),
+    push,
+    t.clock.now,
+  )
+  await expect(stored).rejects.toMatchObject({
+    code: 'PUSH_FAILED',
+    message: `this process was stopped for so long that a worker has ended the push. Batch ${outer} has 2501 of 2501 jobs and ends without success: cancel it with hq.batches.cancel('${outer}')`,
+    notPushed: [],
+  })
+  expect(await store.batches.find(outer)).toMatchObject({ total: 2502, pending: 2501, failed: 1 })
+})
+
+test('an error of a step names the batch around the others, and a batch that takes no more jobs', async () => {
+  const t = bench()
+  const { store } = t.hq
+  const [outer, inner] = ['a'.repeat(16), 'b'.repeat(16)]
+  await store.batches.push({ batches: [spec(outer)], members: members(outer, 1) }, t.clock.now())
+  const push = {
+    batches: [spec(inner, outer)],
+    members: [...members(inner, 1), { bid: outer, id: inner, item: null }, ...members(outer, 2500).slice(1)],
+  }
+  const stored = putInSteps(
+    beforePush(store, 3, () => store.batches.cancel(outer, t.clock.now())),
+    push,
+    t.clock.now,
+  )
+  await expect(stored).rejects.toMatchObject({
+    code: 'PUSH_FAILED',
+    message: `not pushed, because batch ${outer} was cancelled. Batch ${outer} has 1000 of 2500 jobs and ends without success: cancel it with hq.batches.cancel('${outer}')`,
+  })
+  expect(await store.batches.find(inner)).toMatchObject({ pending: 1, failed: 1 })
 })
 
 test('a process that is killed while it stores a large batch leaves one that ends without success', async () => {
@@ -136,14 +208,7 @@ test('a process that is killed while it stores a large batch leaves one that end
   // The batch inside is the other member.
   expect(members).toHaveLength(stored + 1)
 
-  const report = (thrown: unknown) => {
-    throw thrown
-  }
-  const app = { store: t.hq.store, now: t.clock.now, effects: () => [], keepEnd: async () => {}, report }
-  const maintenance = new BatchMaintenance(app, { everySeconds: 1, lostAfterMs: 0, walkingPart: 1e9 })
-  onTestFinished(() => maintenance.stop())
-  t.clock.ahead = 10
-  for (let n = 0; n < 2; n++) await maintenance.run()
+  await findLost(t)
   const batch = await t.hq.batches.get(bid)
   expect(batch?.failed).toBeGreaterThan(0)
   // The batch inside, whose jobs were not stored, has failed, too.

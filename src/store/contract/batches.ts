@@ -114,15 +114,15 @@ export interface BatchPush {
   members: readonly NewMember[]
 }
 
-/** The end of the id of a member that is no job. It keeps its batch open while jobs are added in several steps. */
-const HOLD = 'fc000005'
+/** The end of the id of a placeholder: a member that is no job, and keeps its batch open while jobs are added in several steps. */
+const PLACEHOLDER = 'fc000005'
 
-export function newHold(): string {
-  return newTaskId() + HOLD
+export function newPlaceholder(): string {
+  return newTaskId() + PLACEHOLDER
 }
 
-export function isHold(member: string): boolean {
-  return member.endsWith(HOLD) && isBid(member.slice(0, -HOLD.length))
+export function isPlaceholder(member: string): boolean {
+  return member.endsWith(PLACEHOLDER) && isBid(member.slice(0, -PLACEHOLDER.length))
 }
 
 /** The most batches inside each other. */
@@ -176,8 +176,8 @@ export interface BatchStore extends BatchReader {
   cancel(bid: string, now: number): Promise<void>
   /** Returns a page of the batches that are being cancelled, in any order, as `members` does. */
   cancelling(page: { after?: string | undefined; limit: number }): Promise<{ items: string[]; next: string | null }>
-  /** Applies effects without a job, for members whose jobs are nowhere. */
-  apply(effects: readonly BatchEffect[], now: number): Promise<void>
+  /** Applies effects without a job, for members whose jobs are nowhere. Returns for each whether its member was open before it. */
+  apply(effects: readonly BatchEffect[], now: number): Promise<boolean[]>
   /**
    * Returns batches with open members and no progress since `before`, by (progressAt, bid) from behind `after`. `next` is
    * the `after` of the next page; null: it was the last one.

@@ -558,6 +558,23 @@ export const batches: Case[] = [
     },
   },
   {
+    name: 'a change of members answers which of them were open',
+    async run(t) {
+      const members = [member(t, 1, 'a'), member(t, 1, 'b')]
+      await t.store.batches.push({ batches: [batch(1)], members }, NOW)
+      const effects = [effect(1, 'a', 'withdrawn'), effect(1, 'x', 'failed'), effect(2, 'a', 'failed')]
+      expect(await t.store.batches.apply([...effects, effect(1, 'a', 'failed')], NOW)).toEqual([
+        true,
+        false,
+        false,
+        false,
+      ])
+      expect(await t.store.batches.apply([effect(1, 'a', 'withdrawn')], NOW)).toEqual([false])
+      expect(await t.store.batches.apply([], NOW)).toEqual([])
+      expect(await find(t, 1)).toMatchObject({ total: 1, pending: 1, failed: 0 })
+    },
+  },
+  {
     name: 'scheduled jobs join a batch, and a callback whose times are seconds gets its time in seconds',
     async run(t) {
       const onSuccess = callback('success', { enqueued_at: 0 })

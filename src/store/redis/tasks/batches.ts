@@ -88,8 +88,9 @@ export class Batches extends StorePart implements BatchStore {
     return this.server.call((client) => client.hgetall(this.keys.batchNotes(bid)))
   }
 
-  async apply(...[effects, now]: Parameters<BatchStore['apply']>): Promise<void> {
-    await this.server.runCall(lua.batchApply, now, [], [], (call) => call.effects(effects))
+  async apply(...[effects, now]: Parameters<BatchStore['apply']>): Promise<boolean[]> {
+    const wereOpen = await this.server.runCall(lua.batchApply, now, [], [], (call) => call.effects(effects))
+    return (wereOpen as number[]).map(Boolean)
   }
 
   async cancel(bid: string, now: number): Promise<void> {

@@ -54,8 +54,13 @@ export class SqliteBatchStore extends SqliteArea implements BatchStore {
 
   readonly apply: BatchStore['apply'] = (effects, now) =>
     this.file.write((db) => {
-      const ledger = new BatchLedger(db.get(Batches), now)
-      for (const effect of effects) ledger.change(effect)
+      const tables = db.get(Batches)
+      const ledger = new BatchLedger(tables, now)
+      return effects.map((effect) => {
+        const wasOpen = tables.member(effect.bid, effect.member) !== undefined
+        ledger.change(effect)
+        return wasOpen
+      })
     }, ANSWER_SECONDS)
 
   readonly cancel: BatchStore['cancel'] = (bid, now) =>
