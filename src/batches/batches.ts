@@ -5,7 +5,13 @@ import type { BatchAccess, ChildResult } from '../job/context.ts'
 import { invalidOption } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { checkOptions, checkText, type OptionRule } from '../job/options.ts'
-import { type BatchMember, type BatchReader, type BatchRecord, type ChildFailure, isPlaceholder } from '../store/contract.ts'
+import {
+  type BatchMember,
+  type BatchReader,
+  type BatchRecord,
+  type ChildFailure,
+  isPlaceholder,
+} from '../store/contract.ts'
 import { cancelBatch } from './cancel.ts'
 import { addToBatch, type OpenBatch, unknownBatch } from './create.ts'
 import { batchJid, innerBatch } from './jids.ts'

@@ -3,6 +3,7 @@
 import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
 import { uniqueConflict } from '../client/push-target.ts'
+import { withJidLock } from '../client/request.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { batchJobText, newTaskId, type Payload, readPayload } from '../job/payload.ts'
 import { NOT_RUN, writeEnd } from '../job/result.ts'
@@ -219,7 +220,7 @@ class Flow {
     const { client, now } = this.#app
     const { job, args = [], children = [], onChildFailure = 'fail' } = node
     const own = children.length > 0 ? newTaskId() : undefined
-    const request = job.request(args as never)
+    const request = withJidLock(job.request(args as never))
     if (own !== undefined && request.jid !== undefined) {
       throw invalidOption(`${job.name}: a job with children gets a jid of its own: leave jid out`)
     }

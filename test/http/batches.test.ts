@@ -1,5 +1,6 @@
 import type { AuditEntry } from 'highkiq/http'
 import { expect, test } from 'vitest'
+import { until } from '../engine/bench.ts'
 import { api } from './api.ts'
 
 test('batches are listed page by page, shown and cancelled', async () => {
@@ -178,4 +179,73 @@ test('a flow is pushed, and a wrong one is refused', async () => {
   expect(await message({ class: 'Publish', onChildFailure: 'retry' })).toMatch(/onChildFailure/)
   const deep = Array.from({ length: 600 }).reduce<object>((child) => ({ class: 'Merge', children: [child] }), leaf)
   expect(await message(deep)).toMatch(/levels/)
+})
+
+test('a child with a jid is refused in a flow, unless it refuses the whole flow or takes no lock', async () => {
+  const t = api()
+  const push = (json: object) => t.call('POST', '/api/v1/flows', { json })
+  const flow = (more: object) => ({ class: 'Publish', children: [{ class: 'Render', jid: 'mine', ...more }] })
+  const strict = flow({ unique: { onConflict: 'raise' } })
+  const { status, body } = await push(flow({}))
+  expect([status, body.error.code, body.error.message]).toEqual([
+    400,
+    'INVALID_OPTION',
+    expect.stringMatching(/^Render: a child in a flow can't be unique/),
+  ])
+  expect((await push(strict)).status).toBe(201)
+  const again = await push(flow({ jid: 'other', unique: { onConflict: 'raise' } }))
+  expect([again.status, again.body.error.code]).toEqual([409, 'UNIQUE_CONFLICT'])
+  expect(await t.queue()).toHaveLength(1)
+  expect((await push(flow({ unique: false }))).status).toBe(201)
+})
+
+test('an Idempotency-Key is refused by the routes that create batches and flows', async () => {
+  const t = api()
+  const leaf = { class: 'Render', args: [1] }
+  const bid = await t.hq.batch({}, () => t.hq.push(leaf))
+  const bodies = { batches: { jobs: [leaf] }, [`batches/${bid}/jobs`]: leaf, flows: leaf }
+  for (const [path, json] of Object.entries(bodies)) {
+    const { status, body } = await t.call('POST', `/api/v1/${path}`, { json, headers: { 'idempotency-key': 'a' } })
+    const message = `batches and flows can't have an Idempotency-Key: after a lost answer, look for the batch before you send it again`
+    expect([status, body.error.code, body.error.message]).toEqual([400, 'INVALID_REQUEST', message])
+  }
+  expect(await t.queue()).toHaveLength(1)
+})
+
+test('the audit names the classes of batches and flows, and the ids of a flow', async () => {
+  const audit: AuditEntry[] = []
+  const t = api({ audit: (entry) => audit.push(entry) })
+  const leaf = { class: 'Render', args: [1] }
+  const { bid } = (await t.call('POST', '/api/v1/batches', { json: { jobs: [leaf, { ...leaf, class: 'Merge' }] } }))
+    .body
+  await t.call('POST', `/api/v1/batches/${bid}/jobs`, { json: leaf })
+  const flow = (await t.call('POST', '/api/v1/flows', { json: { class: 'Publish', children: [leaf, leaf] } })).body
+  const single = (await t.call('POST', '/api/v1/flows', { json: leaf })).body
+  expect(audit.map(({ action, target, count }) => [action.split('/').at(-1), target, count])).toEqual([
+    ['batches', { bid, class: 'Render, Merge' }, 2],
+    ['jobs', { bid, class: 'Render' }, 1],
+    ['flows', { bid: flow.bid, jid: flow.jid, class: 'Publish, Render' }, 3],
+    ['flows', { jid: single.jid, class: 'Render' }, 1],
+  ])
+})
+
+test('the audit counts the jobs that are stored of a large batch whose step fails', async () => {
+  const audit: AuditEntry[] = []
+  const t = api({ audit: (entry) => audit.push(entry) })
+  const jobs = Array.from({ length: 10_500 }, (_, n) => ({ class: 'Work', args: [n] }))
+  const pushed = t.call('POST', '/api/v1/batches', { json: { jobs } })
+  let bid: string | undefined
+  await until(async () => {
+    const [batch] = (await t.hq.batches.page()).items
+    bid = batch?.bid
+    return (batch?.total ?? 0) > 1000
+  })
+  await t.hq.batches.cancel(bid ?? '')
+  const { body } = await pushed
+  expect(body.error).toMatchObject({ code: 'PUSH_FAILED', message: expect.stringContaining(`has `) })
+  const stored = Number(/has (\d+) of 10500/.exec(body.error.message)?.[1])
+  expect(stored).toBeGreaterThan(999)
+  expect(audit.filter(({ action }) => action === 'POST /api/v1/batches')).toMatchObject([
+    { target: { class: 'Work' }, count: stored, details: { incomplete: true } },
+  ])
 })

@@ -39,7 +39,7 @@ async function push(file: string, options: AppOptions & { json?: boolean }): Pro
   const [{ checked }, { NewBatch }, { pushBatch }] = await Promise.all([
     import('../../http/server/schema.ts'),
     import('../../http/schemas/new-jobs.ts'),
-    import('../../http/routes/batch-push.ts'),
+    import('../../batches/from-json.ts'),
   ])
   const content = await (file === '-' ? text(io().stdin) : readFile(file, 'utf8')).catch((thrown) => {
     throw new CliError(`can't read ${file}: ${messageOf(thrown)}`)

@@ -1,6 +1,7 @@
 /** Routes of the jobs of all states: a list, counts, and actions on all that match. */
 
 import { PROGRAM } from '../../app.ts'
+import { secondsOf } from '../../client/push-json.ts'
 import type { JobAction, JobHit, JobsFilter } from '../../index.ts'
 import { checkAction, JOB_ACTIONS, SEARCHED_STATES } from '../../inspect/all-jobs.ts'
 import { SetEntry } from '../../inspect/entry.ts'
@@ -19,7 +20,6 @@ import { refuseHidden } from './hidden-meta.ts'
 import { cursor, keyOfEntry, keyOfQueued, type NamedJob, positionOf } from './job-key.ts'
 import { FILTER } from './job-sets.ts'
 import { hitSummaryOf } from './job-summary.ts'
-import { secondsOf } from './jobs.ts'
 import { sweepRoute } from './sweep.ts'
 
 const PATH = '/api/v1/jobs'

@@ -1,15 +1,16 @@
 /** Routes of batches. */
 
+import { addJobs, flowOf, pushBatch } from '../../batches/from-json.ts'
 import type { Batch } from '../../index.ts'
-import { HighkiqError } from '../../job/errors.ts'
+import { HighkiqError, PushError } from '../../job/errors.ts'
 import type { Redaction } from '../access/redact.ts'
 import { NewBatch, NewFlow } from '../schemas/new-jobs.ts'
-import { json } from '../server/answer.ts'
+import { invalid, json } from '../server/answer.ts'
 import { readBody } from '../server/body.ts'
 import { cursor, integer } from '../server/parameter.ts'
-import { answer, get, ok, PUSH_ERRORS, post, type Route } from '../server/route.ts'
+import { answer, type Call, get, ok, PUSH_ERRORS, post, type Route } from '../server/route.ts'
 import { bodyOf } from '../server/schema.ts'
-import { addJobs, pushBatch, pushFlow } from './batch-push.ts'
+import { classCollector } from './class-collector.ts'
 import { positionOf, cursor as sealedCursor } from './job-key.ts'
 
 const PATH = '/api/v1/batches/{bid}'
@@ -20,6 +21,26 @@ function shown(redaction: Redaction, { data, description, ...batch }: Batch): Ba
 
 function storedOf({ jids, existing = [] }: { jids: (string | null)[]; existing?: number[] }): number {
   return jids.filter((jid) => jid !== null).length - existing.length
+}
+
+/** @throws INVALID_REQUEST */
+function refuseKey({ request }: Pick<Call, 'request'>): void {
+  if (!request.headers.has('idempotency-key')) return
+  throw invalid(
+    "batches and flows can't have an Idempotency-Key: after a lost answer, look for the batch before you send it again",
+  )
+}
+
+/** Pushes jobs, and adds their classes to the audit; and their number when only some of them are stored. */
+async function pushAudited<T>({ audit, path }: Call, jobs: Iterable<unknown>, push: () => Promise<T>) {
+  const target = { ...path, ...classCollector()(jobs) }
+  audit({ target })
+  try {
+    return { target, pushed: await push() }
+  } catch (thrown) {
+    if (thrown instanceof PushError) audit({ count: thrown.pushed.length })
+    throw thrown
+  }
 }
 
 export const BATCH_ROUTES: Route[] = [
@@ -43,8 +64,10 @@ export const BATCH_ROUTES: Route[] = [
     body: { content: { 'application/json': 'NewBatch' } },
     answers: { 201: answer('BatchPushed', 'Stored. `null` for a job that client middleware stopped.') },
     async run(call) {
-      const pushed = await pushBatch(call.hq, await bodyOf(call, NewBatch))
-      call.audit({ count: storedOf(pushed), target: { bid: pushed.bid } })
+      refuseKey(call)
+      const body = await bodyOf(call, NewBatch)
+      const { target, pushed } = await pushAudited(call, body.jobs, () => pushBatch(call.hq, body))
+      call.audit({ count: storedOf(pushed), target: { ...target, bid: pushed.bid } })
       return json(pushed, 201)
     },
   }),
@@ -54,11 +77,14 @@ export const BATCH_ROUTES: Route[] = [
     summary: 'Adds a job, or an array of jobs, to a batch that has not ended: all of them or none',
     body: { content: { 'application/json': 'NewJobs' } },
     answers: { 201: answer('JobsAdded', 'Stored. `null` for a job that client middleware stopped.') },
-    async run({ hq, request, audit, server: { limits }, path: { bid = '' } }) {
-      const body = await readBody(request, limits.bodyBytes)
-      const added = await addJobs(hq, bid, Array.isArray(body) ? body : [body])
-      audit({ count: storedOf(added) })
-      return json(added, 201)
+    async run(call) {
+      refuseKey(call)
+      const { hq, request, server, path } = call
+      const body = await readBody(request, server.limits.bodyBytes)
+      const jobs = Array.isArray(body) ? body : [body]
+      const { pushed } = await pushAudited(call, jobs, () => addJobs(hq, path.bid ?? '', jobs))
+      call.audit({ count: storedOf(pushed) })
+      return json(pushed, 201)
     },
   }),
   post('/api/v1/flows', {
@@ -68,9 +94,13 @@ export const BATCH_ROUTES: Route[] = [
     body: { content: { 'application/json': 'NewFlow' } },
     answers: { 201: answer('FlowPushed', 'Stored') },
     async run(call) {
-      const { count, ...pushed } = await pushFlow(call.hq, await bodyOf(call, NewFlow))
-      call.audit({ count, target: { ...(pushed.bid === null ? {} : { bid: pushed.bid }) } })
-      return json(pushed, 201)
+      refuseKey(call)
+      const { flow, jobs } = flowOf(await bodyOf(call, NewFlow))
+      const { target, pushed } = await pushAudited(call, jobs, () => call.hq.flow(flow))
+      const { jid = null, bid = null } = pushed ?? {}
+      const ids = { ...(bid === null ? {} : { bid }), ...(jid === null ? {} : { jid }) }
+      call.audit({ count: pushed ? jobs.length : 0, target: { ...target, ...ids } })
+      return json({ jid, bid }, 201)
     },
   }),
   get(PATH, {

@@ -1,5 +1,6 @@
 /** Routes that change the arguments of a waiting job, or push it again as a new job. */
 
+import { secondsOf } from '../../client/push-json.ts'
 import type { DuplicateChanges } from '../../index.ts'
 import { SetEntry } from '../../inspect/entry.ts'
 import { QueuedJob } from '../../inspect/queue.ts'
@@ -14,7 +15,6 @@ import { type Call, capitalized, ok, PUSH_ERRORS, post, type Route } from '../se
 import { bodyOf } from '../server/schema.ts'
 import { entryOf, gone, inTime, isKeyOf, key, queuedOf } from './job-key.ts'
 import { cut } from './job-summary.ts'
-import { secondsOf } from './jobs.ts'
 
 type JobCall = Call<{ key: string | undefined }>
 

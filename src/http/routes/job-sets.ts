@@ -1,5 +1,6 @@
 /** Routes of retries, scheduled, dead and finished: lists, and actions on one job, on selected ones, or on all that match. */
 
+import { secondsOf } from '../../client/push-json.ts'
 import type { BulkResult, Highkiq, JobSet, SetEntry, SweepOptions } from '../../index.ts'
 import { filterOf, type JobFilter as SetFilter } from '../../inspect/filter.ts'
 import { FIRST_EPOCH } from '../../job/duration.ts'
@@ -15,7 +16,6 @@ import { bodyOf } from '../server/schema.ts'
 import type { ServerContext } from '../server/server-context.ts'
 import { cursor, entryByKey, entryOf, key, keyOfEntry, type NamedJob, positionOf, SEARCH_MS } from './job-key.ts'
 import { cut, detailOf, entrySummaryOf } from './job-summary.ts'
-import { secondsOf } from './jobs.ts'
 import { sweepRoute } from './sweep.ts'
 
 type Sweep = (set: JobSet, options: SweepOptions) => Promise<BulkResult>

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Highkiq, PROGRAM } from '../../app.ts'
+import { pushOf } from '../../client/push-json.ts'
 import { SetEntry } from '../../inspect/entry.ts'
 import { ENDED_STATES } from '../../inspect/find.ts'
 import { QueuedJob } from '../../inspect/queue.ts'
@@ -12,7 +13,6 @@ import { given } from '../../job/options.ts'
 import { splitTaskJid } from '../../job/payload.ts'
 import { baseQueue } from '../../job/priority.ts'
 import { LANGUAGE_CODES } from '../../tasks/languages/index.ts'
-import { MOST_NAMED } from '../access/audit.ts'
 import type { Seal } from '../access/seal.ts'
 import { dateOf, timeOf } from '../schemas/times.ts'
 import { invalid, json } from '../server/answer.ts'
@@ -21,8 +21,9 @@ import { KEY } from '../server/idempotency.ts'
 import { flag, integer, oneOf, text } from '../server/parameter.ts'
 import { type Call, del, get, ok, PUSH_ERRORS, post, type Route } from '../server/route.ts'
 import { viewerOf } from '../server/viewer.ts'
+import { classCollector } from './class-collector.ts'
 import { inTime, keyOfEntry, keyOfQueued } from './job-key.ts'
-import { cut, detailOf, progressOf } from './job-summary.ts'
+import { detailOf, progressOf } from './job-summary.ts'
 import { pushOnce } from './push-once.ts'
 import { validatedPush } from './validated-push.ts'
 
@@ -115,17 +116,6 @@ function stored({ jids, existing }: Answers): string[] {
   return jids.flatMap((jid, i) => (jid === null || others.has(i) ? [] : jid))
 }
 
-/** Returns a function that takes the jobs of one request in parts, and returns their classes so far for the audit. */
-function classCollector() {
-  const classes = new Set<string>()
-  return (bodies: readonly unknown[]): Record<string, string> => {
-    for (const body of bodies) {
-      if (isObject(body) && typeof body.class === 'string' && classes.size < MOST_NAMED) classes.add(cut(body.class))
-    }
-    return classes.size > 0 ? { class: [...classes].join(', ') } : {}
-  }
-}
-
 /** Pushes one job or an array of jobs. */
 async function pushBody({ hq, request, audit, query, server: { limits } }: PushCall): Promise<Response> {
   const body = await readBody(request, limits.bodyBytes)
@@ -163,22 +153,6 @@ async function pushBody({ hq, request, audit, query, server: { limits } }: PushC
 
 function noValidation(): HighkiqError {
   return invalid('validate=1 takes one job: push each job of a list in a request of its own', { parameter: 'validate' })
-}
-
-/** @throws INVALID_REQUEST */
-export function pushOf(body: unknown): Push {
-  if (!isObject(body)) throw invalid("a job must be an object, for example { class: 'HardJob', args: [1, 2] }")
-  const { at, in: wait, ...rest } = body
-  const ours = Object.keys(rest).find((name) => name.startsWith('hk_'))
-  if (ours !== undefined) throw invalid(`${ours} is reserved for Highkiq: leave it out`)
-  if (at !== undefined && wait !== undefined) throw invalid('a job can have `at` or `in`, not both')
-  return { ...rest, ...given({ at: at === undefined ? at : secondsOf(at), wait }) } as Push
-}
-
-export function secondsOf(at: unknown, name = 'at'): number {
-  const seconds = typeof at === 'string' ? Date.parse(at) / 1000 : at
-  if (typeof seconds === 'number' && Number.isFinite(seconds)) return seconds
-  throw invalid(`\`${name}\` must be a time in ISO 8601, or seconds since the epoch`)
 }
 
 interface Progress {

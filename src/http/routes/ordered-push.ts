@@ -1,12 +1,12 @@
 /** Pushes ordered jobs that come as JSON: one object, an array, or one on each line. */
 
+import { secondsOf } from '../../client/push-json.ts'
 import type { OrderedItem, OrderedQueue } from '../../index.ts'
 import { codeOf, HighkiqError, messageOf } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
 import { invalid } from '../server/answer.ts'
 import { chunksOf, readBody, readLines } from '../server/body.ts'
 import type { Call } from '../server/route.ts'
-import { secondsOf } from './jobs.ts'
 
 /** The number of lines in one push. */
 const BATCH = 1000

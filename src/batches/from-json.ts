@@ -1,12 +1,12 @@
 /** Batches and flows that come as JSON. */
 
-import type { BatchCallback, FlowJob, Highkiq, OpenBatch } from '../../index.ts'
-import { codeOf, HighkiqError } from '../../job/errors.ts'
-import { isObject } from '../../job/json.ts'
-import { given } from '../../job/options.ts'
-import type { Json } from '../schemas.ts'
-import { invalid } from '../server/answer.ts'
-import { pushOf } from './jobs.ts'
+import type { Highkiq } from '../app.ts'
+import { pushOf } from '../client/push-json.ts'
+import { codeOf, HighkiqError } from '../job/errors.ts'
+import { isObject } from '../job/json.ts'
+import { given } from '../job/options.ts'
+import type { OpenBatch } from './create.ts'
+import type { BatchCallback, BatchOptions, FlowJob } from './options.ts'
 
 /** The most levels of a flow that are read; hq.flow takes fewer. */
 const MOST_LEVELS = 1000
@@ -17,8 +17,22 @@ interface Ids {
   existing?: number[]
 }
 
+interface JsonCallback {
+  class: string
+  args?: unknown[]
+}
+
+/** A batch whose jobs are as `pushOf` takes them. A callback gets the bid, and then its own arguments. */
+export interface JsonBatch extends Pick<BatchOptions, 'description' | 'data'> {
+  jobs: readonly unknown[]
+  keep?: string | number
+  onSuccess?: JsonCallback
+  onComplete?: JsonCallback
+  onDeath?: JsonCallback
+}
+
 /** Creates a batch. @throws what hq.batch throws; the error of a job names its place */
-export async function pushBatch(hq: Highkiq, body: Json<'NewBatch'>): Promise<Ids & { bid: string }> {
+export async function pushBatch(hq: Highkiq, body: JsonBatch): Promise<Ids & { bid: string }> {
   const { jobs, onSuccess, onComplete, onDeath, ...options } = body
   const collected = new Collected(hq, jobs)
   const callbacks = Object.entries({ onSuccess, onComplete, onDeath }).map(([when, job]) => [
@@ -37,19 +51,17 @@ export async function addJobs(hq: Highkiq, bid: string, jobs: readonly unknown[]
   return collected.ids
 }
 
-/** Pushes a flow. `count` is the number of its jobs that are stored. @throws what hq.flow throws */
-export async function pushFlow(
-  hq: Highkiq,
-  body: unknown,
-): Promise<{ jid: string | null; bid: string | null; count: number }> {
-  let count = 0
+/** Returns the flow that JSON describes, and all of its jobs. @throws INVALID_REQUEST */
+export function flowOf(body: unknown): { flow: FlowJob; jobs: { class: string }[] } {
+  const jobs: { class: string }[] = []
   const nodeOf = (body: unknown, path: string, depth = 1): FlowJob => {
-    if (depth > MOST_LEVELS) throw invalid('the flow has too many levels of children')
-    if (!isObject(body)) throw invalid(`${path} must be an object, for example { class: 'Render', args: [1] }`)
+    if (depth > MOST_LEVELS) throw invalidFlow('the flow has too many levels of children')
+    if (!isObject(body)) throw invalidFlow(`${path} must be an object, for example { class: 'Render', args: [1] }`)
     const { children, onChildFailure, args = [], ...job } = body
-    if (children !== undefined && !Array.isArray(children)) throw invalid(`${path}.children must be an array of jobs`)
+    if (children !== undefined && !Array.isArray(children))
+      throw invalidFlow(`${path}.children must be an array of jobs`)
     const push = pushOf(job)
-    count++
+    jobs.push(push)
     return {
       job: { name: String(push.class), request: (args) => ({ ...push, args }) },
       args: args as unknown[],
@@ -57,9 +69,7 @@ export async function pushFlow(
       children: (children ?? []).map((child, i) => nodeOf(child, `${path}.children[${i}]`, depth + 1)),
     }
   }
-  const flow: FlowJob = nodeOf(body, 'the flow')
-  const pushed = await hq.flow(flow)
-  return pushed ? { ...pushed, count } : { jid: null, bid: null, count: 0 }
+  return { flow: nodeOf(body, 'the flow'), jobs }
 }
 
 class Collected {
@@ -97,8 +107,12 @@ class Collected {
   }
 }
 
+function invalidFlow(message: string): HighkiqError {
+  return new HighkiqError('INVALID_REQUEST', message)
+}
+
 /** Returns a job that is pushed with the bid before its own arguments. */
-function callbackOf({ args = [], ...job }: { args?: unknown[]; class: string }): BatchCallback {
+function callbackOf({ args = [], ...job }: JsonCallback): BatchCallback {
   const request = ([bid]: unknown[]) => ({ ...pushOf(job), args: [bid, ...args] })
   return { name: job.class, request } as unknown as BatchCallback
 }
