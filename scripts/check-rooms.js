@@ -136,6 +136,8 @@ const ROOMS = {
     'app',
     'index',
     'environment',
+    'batches',
+    'client',
     'events',
     'inspect',
     'job',

@@ -58,6 +58,7 @@ async function requestAll({ store, now }: Canceller, first: readonly string[], m
     jobs += record.pending + (record.job ? 1 : 0)
     await store.batches.cancel(bid, now())
     for await (const { items } of pages((after) => store.batches.members(bid, { after, limit: PAGE }))) {
+      jobs -= items.filter(({ id }) => isPlaceholder(id)).length
       const pending = items.filter(({ id, state }) => state !== 'dead' && !isPlaceholder(id))
       const inner = await Promise.all(pending.map(({ id }) => innerBatch(store.batches, bid, id)))
       for (const one of inner) {

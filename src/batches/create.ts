@@ -28,7 +28,8 @@ export interface OpenBatch {
   readonly bid: string
   /**
    * By jid: the jobs that were dropped because another job, the value, has their lock. Empty until the call has resolved, and in
-   * a batch inside another one, whose batch has them.
+   * a batch inside another one, whose batch has them. Some are missing when an answer of the store was lost and the batch was
+   * sent again.
    */
   readonly dropped: ReadonlyMap<string, string>
 }

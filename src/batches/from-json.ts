@@ -1,10 +1,11 @@
 /** Batches and flows that come as JSON. */
 
-import type { Highkiq } from '../app.ts'
 import { pushOf } from '../client/push-json.ts'
+import type { PushRequest } from '../client/request.ts'
 import { codeOf, HighkiqError } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
 import { given } from '../job/options.ts'
+import type { Batches } from './batches.ts'
 import type { OpenBatch } from './create.ts'
 import type { BatchCallback, BatchOptions, FlowJob } from './options.ts'
 
@@ -15,6 +16,13 @@ const MOST_LEVELS = 1000
 interface Ids {
   jids: (string | null)[]
   existing?: number[]
+}
+
+/** The part of an app that creates batches. */
+interface BatchApp {
+  push(request: PushRequest): Promise<string | null>
+  batch(options: BatchOptions, work: (batch: OpenBatch) => unknown): Promise<string>
+  batches: Pick<Batches, 'add'>
 }
 
 interface JsonCallback {
@@ -32,7 +40,7 @@ export interface JsonBatch extends Pick<BatchOptions, 'description' | 'data'> {
 }
 
 /** Creates a batch. @throws what hq.batch throws; the error of a job names its place */
-export async function pushBatch(hq: Highkiq, body: JsonBatch): Promise<Ids & { bid: string }> {
+export async function pushBatch(hq: BatchApp, body: JsonBatch): Promise<Ids & { bid: string }> {
   const { jobs, onSuccess, onComplete, onDeath, ...options } = body
   const collected = new Collected(hq, jobs)
   const callbacks = Object.entries({ onSuccess, onComplete, onDeath }).map(([when, job]) => [
@@ -45,7 +53,7 @@ export async function pushBatch(hq: Highkiq, body: JsonBatch): Promise<Ids & { b
 }
 
 /** Adds jobs to a batch. @throws what hq.batches.add throws; the error of a job names its place */
-export async function addJobs(hq: Highkiq, bid: string, jobs: readonly unknown[]): Promise<Ids> {
+export async function addJobs(hq: BatchApp, bid: string, jobs: readonly unknown[]): Promise<Ids> {
   const collected = new Collected(hq, jobs)
   await hq.batches.add(bid, (batch) => collected.push(batch))
   return collected.ids
@@ -73,12 +81,12 @@ export function flowOf(body: unknown): { flow: FlowJob; jobs: { class: string }[
 }
 
 class Collected {
-  readonly #hq: Highkiq
+  readonly #hq: BatchApp
   readonly #jobs: readonly unknown[]
   readonly #jids: (string | null)[] = []
   #batch: OpenBatch | undefined
 
-  constructor(hq: Highkiq, jobs: readonly unknown[]) {
+  constructor(hq: BatchApp, jobs: readonly unknown[]) {
     this.#hq = hq
     this.#jobs = jobs
   }

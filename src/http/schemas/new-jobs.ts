@@ -77,7 +77,7 @@ export const NewBatch = s.object({
 const NEW_IDS = { jids: s.list(s.orNull(s.text)), existing: s.optional(s.list(s.count)) }
 export const BatchPushed = s.described(
   s.object({ bid: s.text, ...NEW_IDS }),
-  'The positions in `existing` are those of other jobs, which have the locks of these unique ones and are in no batch.',
+  'The positions in `existing` are those of other jobs, which have the locks of these unique ones and are in no batch. After a lost answer of the store some may be missing.',
 )
 export const JobsAdded = s.object(NEW_IDS)
 export const NewFlow = s.described(
