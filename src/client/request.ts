@@ -9,7 +9,7 @@ import { shown } from '../job/options.ts'
 import { isBid, newJid, type Payload, timeOf, type Wire } from '../job/payload.ts'
 import { isPriority, isPriorityName, priorityName } from '../job/priority.ts'
 import { checkUnique, JID_LOCK, type OnConflict, sidekiqUnique, type Unique, uniqueLockOf } from '../job/unique.ts'
-import { isHold } from '../store/contract.ts'
+import { isPlaceholder } from '../store/contract.ts'
 import { tracked } from './track.ts'
 
 /** The options of a push besides its class and arguments. */
@@ -297,7 +297,7 @@ function check(request: PushRequest): void {
   if (jid !== undefined && jid.length > MOST_JID_CHARACTERS) {
     throw invalid(`${name}: jid must have at most 200 characters (got ${shown(jid)} with ${jid.length})`)
   }
-  if (jid !== undefined && isHold(jid)) {
+  if (jid !== undefined && isPlaceholder(jid)) {
     throw invalid(
       `${name}: jid ${jid} has the form of ids that large batches use inside: take another one, or leave it out`,
     )
