@@ -199,9 +199,20 @@ test('rows are searched by arguments and messages, a bounded number at a time', 
   const [of17] = (await search('search=SKU-17&limit=2')).items
   await hq.tasks.message(of17.jid, 'No shelf for it')
   expect((await search('search=SKU-17&limit=2')).items.map(({ index }: { index: number }) => index)).toEqual([17, 170])
-  expect(await search('search=ünique')).toEqual({ items: [], next: '4999' })
-  const { items, next } = await search('search=ünique&cursor=4999')
-  expect([items.length, items[0].index, next]).toEqual([1, 5090, null])
+  // A request reads at most 5,000 rows, and fewer when that takes long.
+  const found: { index: number }[] = []
+  const read: number[] = []
+  for (
+    let from: string | null = '', page: { items: { index: number }[]; next: string | null };
+    from !== null;
+    from = page.next
+  ) {
+    page = await search(`search=ünique${from && `&cursor=${from}`}`)
+    found.push(...page.items)
+    if (page.next !== null) read.push(Number(page.next))
+  }
+  expect(found.map(({ index }) => index)).toEqual([5090])
+  expect(read[0]).toBeLessThan(5000)
   expect((await search('search=no+shelf&limit=1')).items[0].index).toBe(17)
   expect(await search('search=sku&status=failed')).toEqual({ items: [], next: null })
 })

@@ -32,19 +32,24 @@ onRedis('what is written is what other versions of Sidekiq keep', () => {
 
     test('jobs, to the byte', async () => {
       const { hq } = app()
-      const about = { jid: 'a1', args: ['bob', 5, 2n ** 64n, { rate: 1e-7 }] }
-      await hq.push({ class: 'HardJob', ...about, tags: ['vip'] })
-      await hq.push({ class: 'HardJob', ...about, jid: 'a2', at: LATER })
+      const about = { args: ['bob', 5, 2n ** 64n, { rate: 1e-7 }] }
+      const now = await hq.push({ class: 'HardJob', ...about, tags: ['vip'] })
+      const later = await hq.push({ class: 'HardJob', ...about, at: LATER })
+      await hq.push({ class: 'HardJob', ...about, jid: 'a3', queue: 'own' })
       const args = `["bob",5,18446744073709551616,{"rate":${version === 8 ? '0.0000001' : '1.0e-07'}}]`
       expect(await redis.lrange('queue:default', '0', '-1')).toEqual([
-        `{"class":"HardJob","args":${args},"queue":"default","jid":"a1","retry":true,"created_at":${at},"tags":["vip"],"enqueued_at":${at}}`,
+        `{"class":"HardJob","args":${args},"queue":"default","jid":"${now}","retry":true,"created_at":${at},"tags":["vip"],"enqueued_at":${at}}`,
       ])
       // Without `at` and `enqueued_at`.
       expect(await text('schedule')).toEqual([
-        `{"class":"HardJob","args":${args},"queue":"default","jid":"a2","retry":true,"created_at":${at}}`,
+        `{"class":"HardJob","args":${args},"queue":"default","jid":"${later}","retry":true,"created_at":${at}}`,
         String(LATER),
       ])
-      expect(await redis.smembers('queues')).toEqual(['default'])
+      // A jid of the app's own is a lock, too: of all members that Sidekiq does not know, the only one here.
+      expect(await redis.lrange('queue:own', '0', '-1')).toEqual([
+        `{"class":"HardJob","args":${args},"queue":"own","jid":"a3","retry":true,"created_at":${at},"hk_unique":"jid","enqueued_at":${at}}`,
+      ])
+      expect((await redis.smembers('queues')).sort()).toEqual(['default', 'own'])
     })
 
     test('failures, to the byte', async () => {
@@ -57,9 +62,9 @@ onRedis('what is written is what other versions of Sidekiq keep', () => {
         await until(() => node.errors.length === 1)
         await node.settled()
       }
-      await node.hq.push({ class: 'HardJob', jid: 'a1', args: [], retry: 1 })
+      const jid = await node.hq.push({ class: 'HardJob', args: [], retry: 1 })
       await work()
-      const head = `{"class":"HardJob","args":[],"queue":"default","jid":"a1","retry":1,"created_at":${at},"enqueued_at":${at}`
+      const head = `{"class":"HardJob","args":[],"queue":"default","jid":"${jid}","retry":1,"created_at":${at},"enqueued_at":${at}`
       const error = '"error_message":"no luck \\u0000 \ufffd","error_class":"RangeError"'
       expect(await text('retry')).toEqual([
         `${head},${error},"failed_at":${at},"retry_count":0}`,
@@ -97,7 +102,7 @@ onRedis('what is written is what other versions of Sidekiq keep', () => {
         tag: 'shop',
         labels: ['eu'],
       })
-      await node.hq.push({ class: 'HardJob', jid: 'a1', args: ['ž'] })
+      const jid = await node.hq.push({ class: 'HardJob', args: ['ž'] })
       await running.opened
       await worker.quiet()
 
@@ -128,7 +133,7 @@ onRedis('what is written is what other versions of Sidekiq keep', () => {
       const [value = '', ...more] = Object.values(await redis.hgetall(key))
       expect(more).toEqual([])
       const [queued] = [
-        `{"class":"HardJob","args":["ž"],"queue":"default","jid":"a1","retry":true,"created_at":${at},"enqueued_at":${at}}`,
+        `{"class":"HardJob","args":["ž"],"queue":"default","jid":"${jid}","retry":true,"created_at":${at},"enqueued_at":${at}}`,
       ]
       expect(value).toBe(JSON.stringify({ queue: 'default', payload: queued, run_at: NOW / 1000 }))
       for (const name of [worker.identity, key]) {
