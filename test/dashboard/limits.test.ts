@@ -61,4 +61,17 @@ inBrowser('limits', (open) => {
     await page.getByRole('row', { name: /all jobs.*200/ }).waitFor()
     expect((await hq.limits.list()).map(({ id }) => id)).toEqual(['app'])
   })
+
+  test('a number that another person sets while the question is open stays', async () => {
+    const { page, hq } = await open('/limits', {
+      before: async ({ hq }) => hq.limits.set('queue:mail', { concurrency: 5 }),
+    })
+    await page.getByRole('button', { name: 'Change…' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Limit of queue mail' })
+    await hq.limits.set('queue:mail', { rate: 7, per: 30 })
+    await dialog.getByLabel('Jobs at the same time').fill('6')
+    await dialog.getByRole('button', { name: 'Change' }).click()
+    await page.getByRole('row', { name: /queue mail.*6.*7 in 30 s/ }).waitFor()
+    expect((await hq.limits.list())[0]?.set).toEqual({ concurrency: 6, rate: 7, per: 30, burst: null })
+  })
 })

@@ -21,14 +21,15 @@ interface ChangeProps {
   reload(): Promise<void>
 }
 
-export function LimitActs({ limit, reload }: ChangeProps) {
+export function LimitActions({ limit, reload }: ChangeProps) {
   if (about.value?.readOnly !== false) return null
   const { id, kind, name, set = null } = limit
   const path = `/limits/${encoded(id)}`
   /** The numbers without those that were set, as far as they are known. */
   const code = set ? (limit.code ?? NONE) : { ...NONE, ...limit }
   const change = async () => {
-    const fields = { ...(set ?? NONE) }
+    const before = set ?? NONE
+    const fields = { ...before }
     const yes = await confirm({
       title: t('limits.changeTitle', { limit: limitName({ kind, name }) }),
       body: <Fields code={code} fields={fields} hasWindow={Boolean(limit.window)} />,
@@ -37,8 +38,8 @@ export function LimitActs({ limit, reload }: ChangeProps) {
       isDangerous: false,
     })
     if (!yes) return
-    const { per, ...numbers } = fields
-    const settings = { ...numbers, ...(fields.rate === null ? {} : { per: per ?? code.per ?? USUAL_PER }) }
+    const settings = changesOf(before, fields, code.per ?? USUAL_PER)
+    if (Object.keys(settings).length === 0) return
     await doing(tell<Page<Limit>>('PATCH', path, settings), () => t('limits.changed'))
     await reload()
   }
@@ -59,6 +60,13 @@ export function LimitActs({ limit, reload }: ChangeProps) {
       )}
     </span>
   )
+}
+
+/** Returns the numbers that differ, so that those which others change meanwhile stay. A rate without a time gets `usualPer`. */
+function changesOf(before: Figures, fields: Figures, usualPer: number): Partial<Figures> {
+  const after = { ...fields, per: fields.rate === null ? null : (fields.per ?? usualPer) }
+  const changed = NAMES.filter((name) => after[name] !== before[name] && (name !== 'per' || after.rate !== null))
+  return Object.fromEntries(changed.map((name) => [name, after[name]]))
 }
 
 /** A field for each number; it changes `fields`. An empty one is the number of the code. */

@@ -9,7 +9,7 @@ import { duration } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
-import { LimitActs } from './change.tsx'
+import { LimitActions } from './change.tsx'
 import { limitName } from './name.ts'
 
 const APP = { id: 'app', kind: 'app', name: '' } as const
@@ -19,7 +19,7 @@ export default function Limits() {
   const hasApp = data?.items.some(({ kind }) => kind === 'app')
   return (
     <main class="main" id="main" tabIndex={-1}>
-      <Head title={t('limits.title')}>{data && !hasApp && <LimitActs limit={APP} reload={reload} />}</Head>
+      <Head title={t('limits.title')}>{data && !hasApp && <LimitActions limit={APP} reload={reload} />}</Head>
       <section class="panel list">
         {error && <ErrorNote error={error} onRetry={reload} />}
         {!data && !error && <Skeleton />}
@@ -96,7 +96,7 @@ function columns(reload: () => Promise<void>): Column<Limit>[] {
             name: 'acts',
             title: <span class="vh">{t('acts')}</span>,
             class: 'num',
-            cell: (limit: Limit) => <LimitActs limit={limit} reload={reload} />,
+            cell: (limit: Limit) => <LimitActions limit={limit} reload={reload} />,
           },
         ]
       : []),

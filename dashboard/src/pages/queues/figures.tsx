@@ -8,7 +8,7 @@ import { duration } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
-import { LimitActs } from '../limits/change.tsx'
+import { LimitActions } from '../limits/change.tsx'
 import { limitName } from '../limits/name.ts'
 
 interface FiguresProps {
@@ -83,13 +83,13 @@ function Limits({ queue }: { queue: string }) {
             </a>{' '}
             {figuresOf(limit)}
           </span>
-          <LimitActs limit={limit} reload={reload} />
+          <LimitActions limit={limit} reload={reload} />
         </p>
       ))}
       {data && !isLimited && about.value?.readOnly === false && (
         <p class="note row wraps">
           <span class="grow">{t('queues.noLimit')}</span>
-          <LimitActs limit={{ id: `queue:${queue}`, kind: 'queue', name: queue }} reload={reload} />
+          <LimitActions limit={{ id: `queue:${queue}`, kind: 'queue', name: queue }} reload={reload} />
         </p>
       )}
     </>
