@@ -391,7 +391,7 @@ inBrowser('tasks', (open) => {
 
     await rows.first().getByRole('link', { name: '1' }).click()
     await page.getByRole('button', { name: 'Finish…' }).click()
-    await page.getByRole('dialog').getByLabel('Result, if any').fill('paid in cash')
+    await page.getByRole('dialog').getByLabel('Result, if any').fill('{"receipt":7}')
     await page.getByRole('dialog').getByRole('button', { name: 'Finish the row' }).click()
     await page.getByText('The row is finished').waitFor()
 
@@ -403,7 +403,7 @@ inBrowser('tasks', (open) => {
     await page.getByText('The row has failed').waitFor()
     const items = await all(hq.tasks.get(id).events())
     expect(items.map(({ status, result, code }) => [status, result, code])).toEqual([
-      ['finished', 'paid in cash', null],
+      ['finished', { receipt: 7 }, null],
       ['failed', undefined, 'REFUSED'],
     ])
   })

@@ -228,7 +228,7 @@ export const tasks = {
   'task.deferred.fail.what': 'It counts as failed, and the submitter reads the message.',
   'task.deferred.finish.did': 'The row is finished',
   'task.deferred.fail.did': 'The row has failed',
-  'task.deferred.result': 'Result, if any',
+  'task.deferred.result': 'Result, if any: JSON or text',
   'task.deferred.message': 'What is wrong, for the submitter',
   'task.deferred.code': 'Code, if any',
 } satisfies Record<string, Phrase>

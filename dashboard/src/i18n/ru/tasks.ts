@@ -354,7 +354,7 @@ export const tasks: TextsOf<typeof english> = {
   'task.deferred.fail.what': 'Она считается отклонённой, и отправитель прочтёт сообщение.',
   'task.deferred.finish.did': 'Строка завершена',
   'task.deferred.fail.did': 'Строка отклонена',
-  'task.deferred.result': 'Результат, если есть',
+  'task.deferred.result': 'Результат, если есть: JSON или текст',
   'task.deferred.message': 'Что не так, для отправителя',
   'task.deferred.code': 'Код, если есть',
 }

@@ -216,7 +216,7 @@ export const tasks: TextsOf<typeof english> = {
   'task.deferred.fail.what': '此行计为失败，提交者会看到该消息。',
   'task.deferred.finish.did': '此行已完成',
   'task.deferred.fail.did': '此行已失败',
-  'task.deferred.result': '结果（可选）',
+  'task.deferred.result': '结果（可选）：JSON 或文本',
   'task.deferred.message': '问题说明，提交者可见',
   'task.deferred.code': '代码（可选）',
 }

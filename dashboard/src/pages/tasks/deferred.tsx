@@ -21,7 +21,7 @@ export function Deadline({ until }: { until: string | undefined }) {
   )
 }
 
-export function DeferredActs({ jid, reload }: { jid: string; reload(): Promise<void> }) {
+export function DeferredActions({ jid, reload }: { jid: string; reload(): Promise<void> }) {
   const end = async (how: 'finish' | 'fail', body: object) => {
     await doing(tell('POST', `/jobs/${encoded(jid)}/${how}`, body), () => t(`task.deferred.${how}.did`))
     await reload()
@@ -40,7 +40,7 @@ export function DeferredActs({ jid, reload }: { jid: string; reload(): Promise<v
       keep: t('later.keep'),
       isDangerous: false,
     })
-    if (yes) await end('finish', fields.result === '' ? {} : fields)
+    if (yes) await end('finish', fields.result === '' ? {} : { result: resultOf(fields.result) })
   }
   const fail = async () => {
     const fields = { message: '', code: '' }
@@ -72,6 +72,15 @@ export function DeferredActs({ jid, reload }: { jid: string; reload(): Promise<v
       </button>
     </>
   )
+}
+
+/** Reads a result as `highkiq task finish` does: anything that is not JSON is a string. */
+function resultOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
 }
 
 function Field({ label, isRequired, onText }: { label: string; isRequired?: boolean; onText(text: string): void }) {

@@ -15,7 +15,7 @@ import { duration } from '../../format/time.ts'
 import { language, t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
-import { Deadline, DeferredActs, isDeferred } from './deferred.tsx'
+import { Deadline, DeferredActions, isDeferred } from './deferred.tsx'
 
 const REJECTED = ['failed', 'error', 'cancelled']
 
@@ -58,7 +58,7 @@ export function RowDrawer({ task, jid, onClose }: { task: TaskStatus; jid: strin
             {t('task.retry')}
           </button>
         ) : (
-          about.value?.readOnly === false && event && isDeferred(event) && <DeferredActs jid={jid} reload={reload} />
+          about.value?.readOnly === false && event && isDeferred(event) && <DeferredActions jid={jid} reload={reload} />
         )
       }
     >
