@@ -142,6 +142,8 @@ test('the numbers of a limit are set and reset, also of a queue without a limit'
     limit: 'queue:mail',
     set: { concurrency: 5, rate: 100, per: 60, burst: 10 },
   })
+  const less = await run('limits', 'set', 'queue:mail', '--concurrency', 'code', '--json')
+  expect(JSON.parse(less.stdout).set).toEqual({ concurrency: null, rate: 100, per: 60, burst: 10 })
   expect(await run('limits', 'set', 'mail', '--burst', '10')).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('queue:NAME'),

@@ -1,7 +1,7 @@
 /** `highkiq limits` shows the limits that are in use; `set` and `reset` change their numbers without a deploy. */
 
 import type { Command } from 'commander'
-import type { Highkiq, LimitInfo, LimitSettings } from '../../index.ts'
+import type { Highkiq, LimitInfo } from '../../index.ts'
 import { given } from '../../job/options.ts'
 import { limitName } from '../limit-name.ts'
 import { withExistingStore } from '../open-app.ts'
@@ -31,8 +31,9 @@ function startsIn(seconds: number): string {
 const ID = 'app (all jobs), queue:NAME, job:NAME, job:NAME#2 (its second limit) or shared:NAME (of hq.limit)'
 
 const SET_EXAMPLES = `
-Workers use the numbers within seconds, and also after a restart or a deploy. A number that you leave out stays as it is. A queue,
-a job and app need no limit in the code. A limit with keys has these numbers for each key.
+Workers use the numbers within seconds, and also after a restart or a deploy. A number that you leave out stays as it is,
+and code, as in --rate code, goes back to the number in the code. A queue, a job and app need no limit in
+the code. A limit with keys has these numbers for each key.
 
 Examples:
   highkiq limits set queue:mail --concurrency 5
@@ -55,20 +56,21 @@ export function register(program: Command): void {
     .command('set')
     .description('change numbers of a limit on all workers, without a deploy')
     .argument('<limit>', ID)
-    .option('--concurrency <n>', 'jobs that run at the same time', wholeNumber)
-    .option('--rate <n>', 'jobs that start within --per', wholeNumber)
+    .option('--concurrency <n>', 'jobs that run at the same time', wholeNumberOrCode)
+    .option('--rate <n>', 'jobs that start within --per', wholeNumberOrCode)
     .option('--per <time>', 'time of --rate: 30s, 1m, 1h or 1d')
-    .option('--burst <n>', 'jobs that start at once after a pause', wholeNumber)
+    .option('--burst <n>', 'jobs that start at once after a pause', wholeNumberOrCode)
     .addHelpText('after', SET_EXAMPLES)
-    .action((id: string, settings: LimitSettings, self: Command) =>
+    .action((id: string, settings: Record<string, unknown>, self: Command) =>
       change(self, id, async (hq) => {
-        await hq.limits.set(id, given(settings, ['concurrency', 'rate', 'per', 'burst']))
+        const numbers = Object.entries(given(settings, ['concurrency', 'rate', 'per', 'burst']))
+        await hq.limits.set(id, Object.fromEntries(numbers.map(([name, n]) => [name, n === 'code' ? null : n])))
         return `${id} is set; to reset: highkiq limits reset ${id}`
       }),
     )
   command
     .command('reset')
-    .description('make the numbers of the code hold again')
+    .description('go back to the numbers in the code')
     .argument('<limit>', ID)
     .addHelpText('after', '\nExamples:\n  highkiq limits reset queue:mail\n')
     .action((id: string, _: object, self: Command) =>
@@ -76,6 +78,11 @@ export function register(program: Command): void {
         (await hq.limits.reset(id)) ? `${id} has the numbers of the code again` : `${id} was not set`,
       ),
     )
+}
+
+/** Reads a number, or `code`, which stands for the number in the code. */
+function wholeNumberOrCode(text: string): number | 'code' {
+  return text === 'code' ? text : wholeNumber(text)
 }
 
 function change(self: Command, id: string, run: (hq: Highkiq) => Promise<string>): Promise<void> {
