@@ -170,7 +170,14 @@ export class LimitChecks {
     const added = limits.filter(({ name }, i) => (slots[i] as number) > 0 && !isKnown(name))
     const releases = this.#releasesOf(attempt, added)
     if (isCurrent(attempt)) attempt.slotReleases = [...(attempt.slotReleases ?? []), ...releases]
-    else for (const release of releases) void this.#engine.store.limits.release(release).catch(() => {})
+    else for (const release of releases) this.#release(release, attempt.payload.jid)
+  }
+
+  /** Releases a slot of an attempt that was requeued meanwhile. After a failure the slot stays used until the owner's lease ends. */
+  #release(release: ReleaseSlotEffect, jid: string): void {
+    const engine = this.#engine
+    const report = (thrown: unknown) => engine.report(thrown, { during: 'releasing a slot of a limit', jid })
+    void engine.store.limits.release(release).catch(report)
   }
 
   /** Starts an attempt, unless the process was stopped meanwhile: many late starts could exceed a rate. */
