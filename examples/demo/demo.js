@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { stat, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { Highkiq, HighkiqError, REJECTED_STATUSES } from 'highkiq'
+import { Highkiq, HighkiqError, UNSUCCESSFUL_STATUSES } from 'highkiq'
 import { serve } from 'highkiq/http'
 import { writeXlsx } from 'hucre/xlsx'
 import { Catalogue } from './catalogue.js'
@@ -162,7 +162,7 @@ async function importFile(hq, job, file, screen, signal) {
 async function outcomeOf(task, status, columns) {
   const reasons = new Map()
   const first = []
-  for await (const event of task.events({ status: [...REJECTED_STATUSES] })) {
+  for await (const event of task.events({ status: [...UNSUCCESSFUL_STATUSES] })) {
     const code = event.code ?? event.status
     reasons.set(code, (reasons.get(code) ?? 0) + 1)
     if (first.length >= SHOWN) continue
