@@ -178,7 +178,9 @@ onRedis('a push in several parts of which one fails', () => {
         }),
         { remote: '127.0.0.1' },
       )
-    const { happened } = proxy.onRequest((name) => name === 'LPUSH', 'cut-before-reply')
+    const stores = (name: string, args: Buffer[]) =>
+      name.startsWith('EVAL') && args.some((arg) => arg.includes('"queue":"plain"'))
+    const { happened } = proxy.onRequest(stores, 'cut-before-reply')
     const first = await request()
     await happened
     expect([first.status, ((await first.json()) as { error: { code: string } }).error.code]).toEqual([

@@ -349,6 +349,17 @@ const operations: Operation[] = [
   },
   { name: 'remember', run: async (w) => ((await w.store.results.remember('k', 'v', 60)) ?? 'v').replace('v', '') },
   {
+    name: 'revokeLinks',
+    run: async (w) => ((await w.store.tasks.revokeLinks(TASK.id)) ? '' : 'there is no such task'),
+  },
+  {
+    name: 'raiseLinkVersion',
+    async run(w) {
+      await w.store.results.raiseLinkVersion('a list', 2)
+      return (await w.store.results.linkVersion('a list')) === 2 ? '' : 'not raised'
+    },
+  },
+  {
     name: 'addMessage',
     run: async (w) => (await w.store.tasks.addMessage(jidOf(TASK.id, 4), { at: NOW, code: 'hi', params: {} })) ?? '',
   },
