@@ -9,7 +9,7 @@ import { redis } from '../conformance/redis.ts'
 import { file } from '../conformance/sqlite.ts'
 import { bench } from '../engine/bench.ts'
 import { onRedis } from '../redis/suite.ts'
-import { failing, moveAll, open } from './stores.ts'
+import { FIRST_PUT, failing, moveAll, open } from './stores.ts'
 
 const SETS: SetName[] = ['retry', 'schedule', 'dead', 'finished']
 const UNIQUE = job('unique', { hk_unique: 'success:K', jid: 'aa' })
@@ -173,7 +173,7 @@ function suite(from: StoreFactory, to: StoreFactory) {
     const [{ store: source }, { store: target }] = [await open(from), await open(to)]
     await fill(source)
     const [order, all] = [await source.jobs.peek('q', 0, 1000), await textsOf(source)]
-    const killed = failing(target, { calls: 0, at: 1, isDone: false })
+    const killed = failing(target, { calls: 0, at: FIRST_PUT, isDone: false })
     await expect(moveAll(source, killed)).rejects.toThrow('killed')
     expect(await source.transfers.held()).not.toBe(null)
     expect(await new StoreMover({ source, target }).undo()).toEqual({ jobs: 100, tasks: 0 })
@@ -224,7 +224,9 @@ function suite(from: StoreFactory, to: StoreFactory) {
       for (const at of [0, 1, 2]) {
         const [{ store: source }, { store: target }] = [await open(from), await open(to)]
         const texts = await fill(source)
-        await expect(moveAll(source, failing(target, { calls: 0, at: 1, isDone: false }))).rejects.toThrow('killed')
+        await expect(moveAll(source, failing(target, { calls: 0, at: FIRST_PUT, isDone: false }))).rejects.toThrow(
+          'killed',
+        )
         const count = { calls: 0, at, isDone: isDoneBefore }
         const undo = new StoreMover({ source: failing(source, count), target: failing(target, count) }).undo()
         await expect(undo).rejects.toThrow('killed')
@@ -292,7 +294,7 @@ function suite(from: StoreFactory, to: StoreFactory) {
   test('a page that is held for another store is refused, and so is a store as its own target', async () => {
     const [{ store: source, url }, { store: target }, third] = [await open(from), await open(to), await open(to)]
     await fill(source)
-    await expect(moveAll(source, failing(target, { calls: 0, at: 1, isDone: true }))).rejects.toThrow('killed')
+    await expect(moveAll(source, failing(target, { calls: 0, at: FIRST_PUT, isDone: true }))).rejects.toThrow('killed')
     await expect(moveAll(source, third.store)).rejects.toMatchObject({ code: 'STORE_UNUSABLE' })
     await expect(new StoreMover({ source, target: third.store }).undo()).rejects.toThrow(/holds 100 jobs/)
     const again = openStore(url)

@@ -16,6 +16,9 @@ const STEPS = {
   limits: ['add'],
 } as const
 
+/** The number of the call that stores the first page: a queue is paused before it, and a limit is copied. */
+export const FIRST_PUT = 2
+
 export async function open(factory: StoreFactory): Promise<{ store: Store; url: string }> {
   const made = await factory.create()
   const store = openStore(made.url)
