@@ -49,7 +49,8 @@ export function failing(store: Store, count: { calls: number; at: number; isDone
         },
       ]),
     )
-    return [area, new Proxy(real, { get: (of, name) => faulty[name as string] ?? of[name as string] })]
+    // The methods of a class read its private fields.
+    return [area, new Proxy(real, { get: (of, name) => faulty[name as string] ?? of[name as string]?.bind(of) })]
   })
   const replaced = Object.fromEntries(areas) as Record<string, unknown>
   return new Proxy(store, { get: (of, name) => replaced[name as string] ?? of[name as keyof Store] })
