@@ -1,4 +1,4 @@
-/** What the store knows of a job beside its payload: its locks, and the limit for which it waits. */
+/** Reads the facts that the store knows of a job beside its payload: its locks, and the limit for which it waits. */
 
 import { isStoredName, parseStoredName } from '../job/limit.ts'
 import { readUnique } from '../job/unique.ts'

@@ -7,7 +7,7 @@ import { displayOf } from './display.ts'
 /** A larger backtrace is not unpacked, so that it cannot fill the memory. */
 const MOST_BYTES = 1_000_000
 
-/** What a class of records reads. */
+/** The members that a class of records reads. */
 export const KIND: unique symbol = Symbol.for('highkiq.record')
 
 /**

@@ -89,7 +89,7 @@ export interface Payload {
   hk_unique?: string
   /** When that lock is free at the latest (ms). */
   hk_unique_ends?: number
-  /** Of a finished job: when its last attempt began (ms), its result, and its last progress. */
+  /** The start of the last attempt (ms), the result and the last progress; only in a finished job. */
   hk_started?: number
   hk_result?: unknown
   hk_progress?: unknown

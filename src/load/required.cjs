@@ -1,4 +1,4 @@
-// What is loaded only when it is needed, by calls that bundlers of apps can follow. The build puts the packages beside it.
+// Loads packages when they are needed, by calls that bundlers of apps can follow. The build puts the packages beside it.
 exports.pino = () => require('pino')
 exports.pinoPretty = () => require('pino-pretty')
 exports.ioredis = () => require('ioredis')

@@ -23,7 +23,7 @@ export interface LinkOptions {
   rights?: LinkRights
 }
 
-/** What a link opens: a task, or the list of the tasks with these values in their `meta`. */
+/** The subject that a link opens: a task, or the list of the tasks with these values in their `meta`. */
 export type LinkSubject = { task: string } | { meta: Readonly<Record<string, string>> }
 
 export type Links = ReturnType<typeof linksOf>
@@ -74,7 +74,7 @@ export async function revokeListLinks({ store }: AppPort, meta: unknown): Promis
   await retryTransient(() => store.results.raiseLinkVersion(listOf(labelsOf(meta))))
 }
 
-/** What a token says. All of it is signed, with the subject. */
+/** The content of a token. All of it is signed, with the subject. */
 interface Claims {
   rights: LinkRights
   /** How often the links of the subject had been revoked. */
@@ -85,7 +85,7 @@ interface Claims {
   from?: { list: string; version: number } | undefined
 }
 
-/** What links need of an app. The store is opened when the first link is used. */
+/** The part of an app that links need. The store is opened when the first link is used. */
 type LinkStore = Pick<AppPort, 'now'> & { readonly store: Pick<Store, 'tasks' | 'results'> }
 
 /** The parts of a token, each of them optional but the signature. */

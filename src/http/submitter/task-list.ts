@@ -26,7 +26,7 @@ export async function answerTaskList(call: Call): Promise<Response> {
       const token = await server.links.listedTaskToken(task.id, meta, link)
       return [taskItem(viewer, task, `${call.base}/tasks/${task.id}?token=${token}`)]
     } catch (thrown) {
-      // It was deleted meanwhile.
+      // The task was deleted meanwhile.
       if (codeOf(thrown) === 'UNKNOWN_TASK') return []
       throw thrown
     }

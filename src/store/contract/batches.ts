@@ -104,7 +104,7 @@ export interface NewMember {
   id: string
   /** Without `once`; its effects are records. */
   item: PushItem | null
-  /** What happens while another job has a lock of `item`. `drop` (default): it is not stored. `raise`: the push is refused. */
+  /** Decides what happens while another job has a lock of `item`. `drop` (default): it is not stored. `raise`: the push is refused. */
   onConflict?: 'drop' | 'raise' | undefined
 }
 

@@ -173,7 +173,7 @@ export type MemberChange =
   | 'failed'
   /** The same, after it had used up its retries. */
   | 'died'
-  /** It was no job: the batch does not count it. In a batch that is being cancelled it has failed. */
+  /** The member was no job: the batch does not count it. In a batch that is being cancelled it has failed. */
   | 'withdrawn'
 
 /** What a batch keeps about an ended member. */

@@ -47,7 +47,7 @@ async function configOf(connection: Connection, name: string): Promise<string | 
   return Array.isArray(answer) ? answer[1] : undefined
 }
 
-/** What the append-only file keeps with this `appendfsync`. */
+/** Describes which writes the append-only file keeps with this `appendfsync`. */
 function appendOnly(policy: string | undefined): CheckResult {
   const text = 'the append-only file is on'
   if (policy === undefined) return { severity: 'ok', text }
