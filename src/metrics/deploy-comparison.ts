@@ -2,7 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import type { DeployMark } from './deploy.ts'
-import { byName, figuresOf, type JobFigures, type Percentiles, percentilesOf, total } from './figures.ts'
+import { byName, figuresOf, type JobFigures, NONE, type Percentiles, percentilesAt, percentilesOf } from './figures.ts'
 
 const MINUTE = 60_000
 /** The number of minutes that the store keeps. */
@@ -87,16 +87,19 @@ export async function compareDeploy(
   }))
   const runsOf = (one: (typeof figures)[number]) => one.before.processed + one.after.processed
   figures.sort((a, b) => runsOf(b) - runsOf(a))
-  const jobs: ComparedJob[] = []
-  for (const [i, { name, ...sides }] of figures.entries()) {
-    const withTimes = async (side: 'before' | 'after'): Promise<ComparedFigures> => {
-      const { name: _, ...rest } = sides[side]
-      const histograms = i < MOST_PERCENTILES ? await store.metrics.histograms(span, name, times[side]) : []
-      return { ...rest, ...percentilesOf(total(histograms)) }
-    }
-    const [before, after] = await Promise.all([withTimes('before'), withTimes('after')])
-    jobs.push({ name, before, after, worse: regressionsOf(before, after) })
+  const timed = figures.slice(0, MOST_PERCENTILES)
+  const runTimes = async (side: 'before' | 'after') => {
+    const wanted = timed.map(({ name }) => ({ name, times: times[side] }))
+    return percentilesAt({ store }, span, wanted)
   }
+  const [oldTimes, youngTimes] = await Promise.all([runTimes('before'), runTimes('after')])
+  const jobs = figures.map(({ name, ...sides }): ComparedJob => {
+    const withTimes = ({ name: _, ...rest }: JobFigures, runTimes: ReadonlyMap<string, Percentiles>) => {
+      return { ...rest, ...(runTimes.get(name) ?? percentilesOf(NONE)) }
+    }
+    const [before, after] = [withTimes(sides.before, oldTimes), withTimes(sides.after, youngTimes)]
+    return { name, before, after, worse: regressionsOf(before, after) }
+  })
   jobs.sort(
     (a, b) => b.worse.length - a.worse.length || b.after.seconds - a.after.seconds || (a.name < b.name ? -1 : 1),
   )

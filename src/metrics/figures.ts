@@ -1,6 +1,7 @@
 /** The figures of the ended runs of a class, from what the store keeps. */
 
-import { HISTOGRAM_BUCKETS, type JobSums } from '../store/contract.ts'
+import type { AppPort } from '../app/port.ts'
+import { HISTOGRAM_BUCKETS, type JobSums, type MetricStore } from '../store/contract.ts'
 import { percentile } from './collector.ts'
 
 /** The ended runs of a class. */
@@ -38,14 +39,23 @@ export function percentilesOf(counts: readonly number[]): Percentiles {
   return { p50: percentile(counts, 0.5), p95: percentile(counts, 0.95), p99: percentile(counts, 0.99) }
 }
 
-export function byName(sums: readonly JobSums[]): Map<string, JobSums[]> {
-  const all = new Map<string, JobSums[]>()
-  for (const sum of sums) {
-    const some = all.get(sum.name)
-    if (some) some.push(sum)
-    else all.set(sum.name, [sum])
+export function byName<T extends { name: string }>(items: readonly T[]): Map<string, T[]> {
+  const all = new Map<string, T[]>()
+  for (const item of items) {
+    const some = all.get(item.name)
+    if (some) some.push(item)
+    else all.set(item.name, [item])
   }
   return all
+}
+
+/** Reads the run times of classes at their times. A class without a successful run has none. */
+export async function percentilesAt(
+  { store }: Pick<AppPort, 'store'>,
+  ...asked: Parameters<MetricStore['histograms']>
+): Promise<Map<string, Percentiles>> {
+  const found = byName(await store.metrics.histograms(...asked))
+  return new Map([...found].map(([name, histograms]) => [name, percentilesOf(total(histograms))]))
 }
 
 export function figuresOf(name: string, sums: readonly JobSums[]): JobFigures {

@@ -11,7 +11,16 @@ import {
   type DeployComparison,
   MOST_COMPARED_MINUTES,
 } from './deploy-comparison.ts'
-import { byName, figuresOf, type JobFigures, NONE, type Percentiles, percentilesOf, total } from './figures.ts'
+import {
+  byName,
+  figuresOf,
+  type JobFigures,
+  NONE,
+  type Percentiles,
+  percentilesAt,
+  percentilesOf,
+  total,
+} from './figures.ts'
 import { type StatsSnapshot, snapshotsOf } from './snapshots.ts'
 
 const MINUTE = 60_000
@@ -76,9 +85,6 @@ export interface JobMetrics extends JobFigures, Percentiles {
   deploys: DeployMark[]
 }
 
-/** The classes whose run times are read at the same time. */
-const AT_ONCE = 20
-
 /** How long the jobs that ran had waited in their queue. */
 export interface Waits extends Percentiles {
   /** The number of runs that ended, whose waits these are. */
@@ -124,7 +130,7 @@ export class Metrics {
     const { span, times, window } = this.#period(options)
     const [sums, histograms, deploys] = await Promise.all([
       this.#app.store.metrics.sums(span, times, name),
-      this.#app.store.metrics.histograms(span, name, times),
+      this.#app.store.metrics.histograms(span, [{ name, times }]),
       this.#deploysIn(window),
     ])
     const counts = new Map(histograms.map((histogram) => [histogram.at, histogram.counts]))
@@ -160,14 +166,9 @@ export class Metrics {
   async percentiles(names: readonly string[], options: PeriodOptions = {}): Promise<Map<string, Percentiles>> {
     checkOptions('metrics.percentiles', options, PERIOD)
     const { span, times } = this.#period(options)
-    const all: [string, Percentiles][] = []
-    for (let from = 0; from < names.length; from += AT_ONCE) {
-      const read = names.slice(from, from + AT_ONCE).map(async (name): Promise<[string, Percentiles]> => {
-        return [name, percentilesOf(total(await this.#app.store.metrics.histograms(span, name, times)))]
-      })
-      all.push(...(await Promise.all(read)))
-    }
-    return new Map(all)
+    const wanted = [...new Set(names)].map((name) => ({ name, times }))
+    const found = await percentilesAt(this.#app, span, wanted)
+    return new Map(wanted.map(({ name }) => [name, found.get(name) ?? percentilesOf(NONE)]))
   }
 
   /**

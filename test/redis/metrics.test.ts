@@ -100,7 +100,7 @@ onRedis('metrics on Sidekiq’s keys', () => {
       }
       const minute = AT - (AT % 60_000)
       expect(await store.metrics.sums(1, [minute])).toEqual([{ at: minute, name: 'A', processed: 3, failed: 0, ms: 3 }])
-      const [{ counts: read = [] } = {}] = await store.metrics.histograms(1, 'A', [minute])
+      const [{ counts: read = [] } = {}] = await store.metrics.histograms(1, [{ name: 'A', times: [minute] }])
       expect(read[3]).toBe(3)
       expect(await store.metrics.sums(10, [Date.UTC(2025, 1, 4, 8)])).toMatchObject([{ processed: 3 }])
     })

@@ -347,6 +347,14 @@ const operations: Operation[] = [
       return events.length === 12 && failed.length === 1 && reasons.length === 2 ? '' : 'some are missing'
     },
   },
+  {
+    name: 'idle',
+    unnamed: true,
+    async run(w) {
+      const { tasks } = await w.store.tasks.idle(Number.MAX_SAFE_INTEGER, { limit: 99 })
+      return tasks.length > 0 ? '' : 'no task'
+    },
+  },
   { name: 'remember', run: async (w) => ((await w.store.results.remember('k', 'v', 60)) ?? 'v').replace('v', '') },
   {
     name: 'revokeLinks',

@@ -16,9 +16,9 @@ test('a new record deletes old ones: minutes after 8 hours, ten minutes after 3 
     })
   const stored = async (at: number) => [
     (await store.metrics.sums(1, [at])).length,
-    (await store.metrics.histograms(1, 'A', [at])).length,
+    (await store.metrics.histograms(1, [{ name: 'A', times: [at] }])).length,
     (await store.metrics.sums(10, [at])).length,
-    (await store.metrics.histograms(10, 'A', [at])).length,
+    (await store.metrics.histograms(10, [{ name: 'A', times: [at] }])).length,
     (await store.metrics.waits([at])).length,
   ]
   await record(1, NOON)

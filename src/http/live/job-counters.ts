@@ -57,10 +57,12 @@ export function jobCounters(hq: Highkiq): () => Promise<Counters> {
       all.set(key, { processed: p + processed, failed: f + failed, seconds: seconds + ms / 1000 })
       if (processed > failed && isCounted(runs, name)) add(runs, name, [], ms)
     }
-    for (const name of new Set(sums.map((sum) => sum.name))) {
-      if (!runs.has(name)) continue
-      for (const { counts } of await hq.store.metrics.histograms(1, name, minutes)) add(runs, name, counts, 0)
-    }
+    const wanted = [...new Set(sums.map(({ name }) => name))].filter((name) => runs.has(name))
+    const histograms = await hq.store.metrics.histograms(
+      1,
+      wanted.map((name) => ({ name, times: minutes })),
+    )
+    for (const { name, counts } of histograms) add(runs, name, counts, 0)
     const waited = minutes.length > 0 ? await hq.store.metrics.waits(minutes) : []
     for (const { queue, histogram, ms } of waited) add(waits, isCounted(waits, queue) ? queue : OTHERS, histogram, ms)
     upTo = end

@@ -4,6 +4,7 @@ import type { Highkiq } from '../../app.ts'
 import type { DeployComparison, Percentiles, TopJob, TopJobs } from '../../index.ts'
 import { cachedBy } from '../../job/cached.ts'
 import { given } from '../../job/options.ts'
+import { percentilesAt } from '../../metrics/figures.ts'
 import { type METRICS_ORDERS, MOST_PERCENTILES } from '../schemas/building-blocks.ts'
 
 /** The number of minutes that the store keeps. */
@@ -48,10 +49,9 @@ async function compute(hq: Highkiq, { filter = '', by = 'seconds', ...wanted }: 
   const { jobs, ...about } = await hq.metrics.top({ ...period, filter })
   if (by !== 'p95') jobs.sort((a, b) => b[by] - a[by])
   const first = by === 'p95' ? jobs : jobs.slice(0, MOST_PERCENTILES)
-  const percentiles = await hq.metrics.percentiles(
-    first.map(({ name }) => name),
-    period,
-  )
+  // Of each class only the steps are read in which a run ended.
+  const read = first.map(({ name, steps }) => ({ name, times: steps.map(({ at }) => at.getTime()) }))
+  const percentiles = await percentilesAt(hq, about.step === 60 ? 1 : 10, read)
   const all = jobs.map((job) => ({ ...job, ...(percentiles.get(job.name) ?? NONE) }))
   if (by === 'p95') all.sort((a, b) => (b.p95 ?? -1) - (a.p95 ?? -1))
   return { ...about, jobs: all }

@@ -43,6 +43,14 @@ export interface JobSums extends Omit<JobCounts, 'histogram'> {
   at: number
 }
 
+/** The durations of one class in one span of time. There is no record for a span without jobs that did not fail. */
+export interface JobHistogram {
+  name: string
+  /** The start of the span, as in the call. */
+  at: number
+  counts: number[]
+}
+
 /** The waits of one queue in one minute. */
 export interface WaitSums extends WaitCounts {
   at: number
@@ -97,10 +105,10 @@ export interface MetricStore {
    */
   sums(span: 1 | 10, times: readonly number[], name?: string): Promise<JobSums[]>
   /**
-   * Returns the histograms of a class, for those of the minutes, or ten minutes, that have one. Jobs that Sidekiq ran have
-   * none of ten minutes.
+   * Returns the histograms of classes, for those of their minutes, or ten minutes, that have one. Each class is named
+   * once. Jobs that Sidekiq ran have none of ten minutes.
    */
-  histograms(span: 1 | 10, name: string, times: readonly number[]): Promise<{ at: number; counts: number[] }[]>
+  histograms(span: 1 | 10, wanted: readonly { name: string; times: readonly number[] }[]): Promise<JobHistogram[]>
   /**
    * Returns how long jobs waited, of all queues or of one, for those of the minutes in which some started; the counts have
    * no limit.

@@ -28,14 +28,26 @@ export const metrics: Case[] = [
       ])
       expect(await t.store.metrics.sums(1, minutes, 'none')).toEqual([])
       expect(await t.store.metrics.sums(1, [])).toEqual([])
-      const found = await t.store.metrics.histograms(1, 'A', minutes)
+      const found = await t.store.metrics.histograms(1, [{ name: 'A', times: minutes }])
       expect(found.sort((a, b) => a.at - b.at)).toEqual([
-        { at: NOW, counts: buckets({ 0: 1, 3: 1 }) },
-        { at: NOW + 9 * MINUTE, counts: buckets({ 25: 2 }) },
+        { name: 'A', at: NOW, counts: buckets({ 0: 1, 3: 1 }) },
+        { name: 'A', at: NOW + 9 * MINUTE, counts: buckets({ 25: 2 }) },
       ])
-      expect(await t.store.metrics.histograms(1, 'B', minutes)).toEqual([])
-      expect(await t.store.metrics.histograms(10, 'A', [NOW, NOW + 10 * MINUTE])).toEqual([
-        { at: NOW, counts: buckets({ 0: 1, 3: 1, 25: 2 }) },
+      expect(await t.store.metrics.histograms(1, [{ name: 'B', times: minutes }])).toEqual([])
+      expect(await t.store.metrics.histograms(1, [])).toEqual([])
+      await record(t.store, { jobs: [counts('C', 4, 0, 1, { 1: 4 })] })
+      const some = [
+        { name: 'B', times: minutes },
+        { name: 'A', times: [NOW + 9 * MINUTE] },
+        { name: 'C', times: [NOW] },
+      ]
+      const ofSome = await t.store.metrics.histograms(1, some)
+      expect(ofSome.sort((a, b) => a.at - b.at)).toEqual([
+        { name: 'C', at: NOW, counts: buckets({ 1: 4 }) },
+        { name: 'A', at: NOW + 9 * MINUTE, counts: buckets({ 25: 2 }) },
+      ])
+      expect(await t.store.metrics.histograms(10, [{ name: 'A', times: [NOW, NOW + 10 * MINUTE] }])).toEqual([
+        { name: 'A', at: NOW, counts: buckets({ 0: 1, 3: 1, 25: 2 }) },
       ])
     },
   },
@@ -48,7 +60,9 @@ export const metrics: Case[] = [
       await Promise.all([record(t.store, { source: 'one', jobs }), record(other, { source: 'two', jobs })])
       await record(other, { source: 'two', number: 2, jobs })
       expect(await sums(t.store, 1, [NOW])).toEqual([{ at: NOW, name: 'A', processed: 6, failed: 3, ms: 30 }])
-      expect(await t.store.metrics.histograms(1, 'A', [NOW])).toEqual([{ at: NOW, counts: buckets({ 4: 3 }) }])
+      expect(await t.store.metrics.histograms(1, [{ name: 'A', times: [NOW] }])).toEqual([
+        { name: 'A', at: NOW, counts: buckets({ 4: 3 }) },
+      ])
     },
   },
   {
@@ -89,7 +103,9 @@ export const metrics: Case[] = [
       await record(t.store, { number: 2, at: NOW + MINUTE, jobs })
       await record(t.store, { number: 1, jobs })
       expect(await sums(t.store, 10, [NOW])).toEqual([{ at: NOW, name: 'A', processed: 2, failed: 0, ms: 10 }])
-      expect(await t.store.metrics.histograms(1, 'A', [NOW])).toEqual([{ at: NOW, counts: buckets({ 0: 1 }) }])
+      expect(await t.store.metrics.histograms(1, [{ name: 'A', times: [NOW] }])).toEqual([
+        { name: 'A', at: NOW, counts: buckets({ 0: 1 }) },
+      ])
     },
   },
   {
@@ -97,9 +113,9 @@ export const metrics: Case[] = [
     async run(t) {
       await record(t.store, { jobs: [counts('A', 65_530, 0, 1, { 0: 65_530, 1: 70_000, 25: 65_535 })] })
       await record(t.store, { number: 2, jobs: [counts('A', 10, 0, 1, { 0: 10, 1: 1, 2: 1, 25: 1 })] })
-      const [found] = await t.store.metrics.histograms(1, 'A', [NOW])
+      const [found] = await t.store.metrics.histograms(1, [{ name: 'A', times: [NOW] }])
       expect(found?.counts).toEqual(buckets({ 0: 65_535, 1: 65_535, 2: 1, 25: 65_535 }))
-      const [long] = await t.store.metrics.histograms(10, 'A', [NOW])
+      const [long] = await t.store.metrics.histograms(10, [{ name: 'A', times: [NOW] }])
       expect(long?.counts).toEqual(buckets({ 0: 65_540, 1: 70_001, 2: 1, 25: 65_536 }))
       expect(await sums(t.store, 1, [NOW])).toMatchObject([{ processed: 65_540 }])
     },
@@ -121,7 +137,7 @@ export const metrics: Case[] = [
       expect((await sums(t.store, 10, tens)).map(({ processed }) => processed)).toEqual([1, 2, 4])
       // The same time of another day is another minute.
       expect(await t.store.metrics.sums(1, [midnight - DAY, midnight + DAY])).toEqual([])
-      expect(await t.store.metrics.histograms(1, 'A', [midnight - DAY, midnight + DAY])).toEqual([])
+      expect(await t.store.metrics.histograms(1, [{ name: 'A', times: [midnight - DAY, midnight + DAY] }])).toEqual([])
     },
   },
   {
@@ -136,7 +152,9 @@ export const metrics: Case[] = [
       for (const name of names) {
         expect(await t.store.metrics.sums(1, [NOW], name)).toEqual(found.filter((one) => one.name === name))
         for (const span of [1, 10] as const) {
-          expect(await t.store.metrics.histograms(span, name, [NOW])).toEqual([{ at: NOW, counts: buckets({ 0: 1 }) }])
+          expect(await t.store.metrics.histograms(span, [{ name, times: [NOW] }])).toEqual([
+            { name, at: NOW, counts: buckets({ 0: 1 }) },
+          ])
         }
       }
     },

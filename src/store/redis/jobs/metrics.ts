@@ -4,6 +4,7 @@ import { HighkiqError } from '../../../job/errors.ts'
 import {
   type Deploy,
   HISTOGRAM_BUCKETS,
+  type JobHistogram,
   type JobSums,
   type MetricStore,
   type MetricsBatch,
@@ -13,6 +14,7 @@ import {
   type WaitSums,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
+import { chunksOf } from '../server/chunks.ts'
 import { StorePart } from '../server/server.ts'
 
 const BATCH_SECONDS = 8 * 3600
@@ -55,9 +57,10 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
     const answers =
       name === undefined
         ? await this.server.hashes(keys.map(({ key }) => key))
-        : await this.server.all((pipeline) => {
-            for (const { key } of keys) pipeline.hmget(key, ...fields)
-          })
+        : await this.server.fields(
+            keys.map(({ key }) => key),
+            fields,
+          )
     const sums = new Map<string, JobSums>()
     for (const [i, { at }] of keys.entries()) {
       const answer = answers[i] as unknown as Record<string, string> | (string | null)[]
@@ -71,39 +74,39 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
     return [...sums.values()]
   }
 
-  async histograms(span: 1 | 10, name: string, times: readonly number[]): Promise<{ at: number; counts: number[] }[]> {
+  async histograms(...[span, wanted]: Parameters<MetricStore['histograms']>): Promise<JobHistogram[]> {
     const { metrics } = this.keys
-    const keysOf = (at: number) => (span === 1 ? metrics.histograms(name, at) : [metrics.longHistogram(name, at)])
-    const keys = times.flatMap((at) => keysOf(at).map((key) => ({ at, key })))
+    const keysOf = (name: string, at: number) =>
+      span === 1 ? metrics.histograms(name, at) : [metrics.longHistogram(name, at)]
+    const keys = wanted.flatMap(({ name, times }) =>
+      times.flatMap((at) => keysOf(name, at).map((key) => ({ name, at, key }))),
+    )
     const bytes = span === 1 ? 2 : 4
-    const answers = await this.server.all((pipeline) => {
-      for (const { key } of keys) pipeline.getBuffer(key)
-    })
-    const found = new Map<number, number[]>()
-    for (const [i, { at }] of keys.entries()) {
-      const bits = answers[i] as unknown as Buffer | null
-      if (!bits) continue
-      const counts = found.get(at) ?? Array<number>(HISTOGRAM_BUCKETS).fill(0)
-      for (let bucket = 0; bucket < HISTOGRAM_BUCKETS && (bucket + 1) * bytes <= bits.length; bucket++) {
-        counts[bucket] = (counts[bucket] as number) + bits.readUIntBE(bucket * bytes, bytes)
+    const found = new Map<string, JobHistogram>()
+    for (const some of chunksOf(keys, ({ key }) => key.length)) {
+      const answers = await this.server.call((client) => client.mgetBuffer(...some.map(({ key }) => key)))
+      for (const [i, { name, at }] of some.entries()) {
+        const bits = answers[i]
+        if (!bits) continue
+        const id = `${at} ${name}`
+        const { counts } = found.get(id) ?? { counts: Array<number>(HISTOGRAM_BUCKETS).fill(0) }
+        for (let bucket = 0; bucket < HISTOGRAM_BUCKETS && (bucket + 1) * bytes <= bits.length; bucket++) {
+          counts[bucket] = (counts[bucket] as number) + bits.readUIntBE(bucket * bytes, bytes)
+        }
+        found.set(id, { name, at, counts })
       }
-      found.set(at, counts)
     }
-    return [...found].map(([at, counts]) => ({ at, counts }))
+    return [...found.values()]
   }
 
   async waits(minutes: readonly number[], queue?: string): Promise<WaitSums[]> {
     const { metrics } = this.keys
     const fields =
       queue === undefined ? [] : ['ms', ...Array(HISTOGRAM_BUCKETS).keys()].map((what) => `${what}|${queue}`)
-    const answers = await this.server.all((pipeline) => {
-      for (const at of minutes) {
-        if (queue === undefined) pipeline.hgetall(metrics.waits(at))
-        else pipeline.hmget(metrics.waits(at), ...fields)
-      }
-    })
+    const keys = minutes.map((at) => metrics.waits(at))
+    const answers = queue === undefined ? await this.server.hashes(keys) : await this.server.fields(keys, fields)
     return minutes.flatMap((at, i) => {
-      const answer = answers[i] as unknown as Record<string, string> | (string | null)[]
+      const answer = answers[i] as Record<string, string> | (string | null)[]
       if (!Array.isArray(answer)) return waitsOf(at, answer)
       const found = fields.flatMap((field, k) => (typeof answer[k] === 'string' ? [[field, answer[k]]] : []))
       return waitsOf(at, Object.fromEntries(found))
@@ -122,9 +125,8 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
   async snapshots(span: SnapshotSpan, times: readonly number[]): Promise<Snapshot[]> {
     const { metrics } = this.keys
     const sorted = [...times].sort((a, b) => a - b)
-    const texts = await this.server.all((pipeline) => {
-      for (const at of sorted) pipeline.get(metrics.snapshot(span, at))
-    })
+    if (sorted.length === 0) return []
+    const texts = await this.server.call((client) => client.mget(...sorted.map((at) => metrics.snapshot(span, at))))
     return sorted.flatMap((at, i) => (typeof texts[i] === 'string' ? { at, text: texts[i] } : []))
   }
 
@@ -137,11 +139,8 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
 
   async deploys(days: readonly string[]): Promise<Deploy[]> {
     const { metrics } = this.keys
-    const answers = await this.server.all((pipeline) => {
-      for (const day of days) pipeline.hgetall(metrics.deploys(day))
-    })
-    return answers
-      .flatMap((labels) => Object.entries(labels as unknown as Record<string, string>))
+    return (await this.server.hashes(days.map((day) => metrics.deploys(day))))
+      .flatMap((labels) => Object.entries(labels))
       .map(([stamp, label]) => ({ at: Date.parse(stamp), label }))
       .filter(({ at }) => !Number.isNaN(at))
       .sort((a, b) => a.at - b.at)

@@ -112,11 +112,18 @@ export class Server {
     return (await this.run(...script)) === 1
   }
 
-  /** Reads hashes with as few commands as possible. A key of the wrong type counts as empty. */
-  async hashes(keys: readonly string[]): Promise<Record<string, string>[]> {
+  /** Reads hashes with as few commands as possible. A key of the wrong type counts as empty, or is an error. */
+  async hashes(keys: readonly string[], ofWrongType: 'empty' | 'error' = 'empty'): Promise<Record<string, string>[]> {
     const chunks = [...chunksOf(keys, () => 0, MAX_HASHES)]
-    const answers = await Promise.all(chunks.map((some) => this.run(lua.readHashes, some, [])))
+    const answers = await Promise.all(chunks.map((some) => this.run(lua.readHashes, some, [ofWrongType])))
     return (answers as unknown[][][]).flat().map((fields) => Object.fromEntries(pairs(fields)))
+  }
+
+  /** Reads the same fields of hashes with as few commands as possible. */
+  async fields(keys: readonly string[], names: readonly string[]): Promise<(string | null)[][]> {
+    const chunks = [...chunksOf(keys, () => 0, MAX_HASHES)]
+    const answers = await Promise.all(chunks.map((some) => this.run(lua.readFields, some, names)))
+    return (answers as (string | null)[][][]).flat()
   }
 
   async runForBytes(...script: Parameters<Connection['runForBytes']>): Promise<Buffer[]> {

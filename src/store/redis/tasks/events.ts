@@ -17,27 +17,21 @@ import {
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { STATUS_NUMBER } from '../server/call.ts'
-import type { Reply } from '../server/connection.ts'
+import { chunksOf } from '../server/chunks.ts'
+import type { Argument, Reply } from '../server/connection.ts'
 import { StorePart } from '../server/server.ts'
 
 /** The size of an event's record; see ledger.lua. */
 const RECORD_BYTES = 20
-const RECORDS_AT_ONCE = 3000
-const BY_SLOT = 2 ** 32
-const BY_STATUS = 256 * BY_SLOT
-const NO_CODE = 0
-const OTHER_CODES = 2048
+/** The records that a scan reads at first, and at most, with one command. */
+const RECORDS_AT_FIRST = 3000
+const MOST_RECORDS = 50_000
+/** The records that are read for each wanted event before the index is. */
+const RECORDS_FOR_EACH = 8
 const LOCATIONS = ['backlog', 'window', 'elsewhere'] as const
 /** The most events that one script reads. */
 const EVENTS_AT_ONCE = 100
 export const VALUES_OF_AN_EVENT = 9
-
-/** The list of rejected events of one status and code. */
-interface Range {
-  status: UnsuccessfulStatus
-  code: string | null
-  slot: number
-}
 
 export class TaskEvents extends StorePart implements Partial<TaskStore> {
   async events(
@@ -53,6 +47,12 @@ export class TaskEvents extends StorePart implements Partial<TaskStore> {
     }
     const isByCode = code !== undefined || otherCodes === true
     if (!status && !isByCode) return this.#inOrder(id, keys, after + 1, limit)
+    if (status && !isByCode) {
+      // Where many events have such a status, reading their records costs less than the index.
+      const count = Math.min(limit * RECORDS_FOR_EACH, MOST_RECORDS)
+      const { indexes, isEnd } = await this.#withStatus(keys, new Set(status), after + 1, count)
+      if (isEnd || indexes.length >= limit) return this.#read(id, keys, indexes.slice(0, limit))
+    }
     const rejected = UNSUCCESSFUL_STATUSES.filter((name) => !status || status.includes(name))
     const others = new Set((isByCode ? [] : (status ?? [])).filter((name) => !isUnsuccessful(name)))
     const indexes = await this.#rejected(keys, rejected, { code, otherCodes }, after, limit)
@@ -79,36 +79,21 @@ export class TaskEvents extends StorePart implements Partial<TaskStore> {
   async reasons(id: string): Promise<ReasonCount[]> {
     const found = await this.server.findTask(id)
     if (!found) return []
-    const all: Range[] = [
-      ...(await this.#slots(found.keys)),
-      ...UNSUCCESSFUL_STATUSES.flatMap((status) =>
-        [NO_CODE, OTHER_CODES].map((slot) => ({ status, code: null, slot })),
-      ),
-    ]
-    const counts = (await this.server.all((pipeline) => {
-      for (const { status, slot } of all) {
-        const from = scoreOf(status, slot)
-        pipeline.zcount(found.keys[3] as string, from, `(${from + BY_SLOT}`)
-      }
-    })) as number[]
-    return all
-      .map(({ status, code, slot }, i) => {
-        const others = slot === OTHER_CODES ? { otherCodes: true as const } : {}
-        return { status, code, ...others, count: counts[i] as number }
+    const statuses = UNSUCCESSFUL_STATUSES.map((name) => STATUS_NUMBER[name])
+    const flat = (await this.server.run(lua.taskCountReasons, found.keys, statuses)) as (string | number)[]
+    const reasons: ReasonCount[] = []
+    for (let i = 0; i < flat.length; i += 4) {
+      const [status, which, code, count] = flat.slice(i, i + 4) as [string, string, string, number]
+      reasons.push({
+        status: EVENT_STATUSES[Number(status)] as EventStatus,
+        code: which === 'code' ? code : null,
+        ...(which === 'others' ? { otherCodes: true as const } : {}),
+        count,
       })
-      .filter(({ count }) => count > 0)
-      .sort((a, b) => STATUS_NUMBER[a.status] - STATUS_NUMBER[b.status] || ((a.code ?? '') < (b.code ?? '') ? -1 : 1))
-  }
-
-  /** Returns the slots in which rejected events are listed by their code. */
-  async #slots(keys: readonly string[]): Promise<Range[]> {
-    const fields = await this.server.call((client) => client.hgetall(keys[5] as string))
-    return Object.entries(fields).flatMap(([field, slot]) => {
-      const [, number = '', code = ''] = /^(\d):(.*)$/s.exec(field) ?? []
-      return number === ''
-        ? []
-        : [{ status: EVENT_STATUSES[Number(number)] as UnsuccessfulStatus, code, slot: Number(slot) }]
-    })
+    }
+    return reasons.sort(
+      (a, b) => STATUS_NUMBER[a.status] - STATUS_NUMBER[b.status] || ((a.code ?? '') < (b.code ?? '') ? -1 : 1),
+    )
   }
 
   async #inOrder(id: string, keys: readonly string[], first: number, limit: number): Promise<EventRecord[]> {
@@ -127,15 +112,25 @@ export class TaskEvents extends StorePart implements Partial<TaskStore> {
   /** Reads all records in order: no index lists events that are not rejected. */
   async #scan(keys: readonly string[], status: ReadonlySet<EventStatus>, from: number, limit: number) {
     const found: number[] = []
-    for (let at = from; found.length < limit; at += RECORDS_AT_ONCE) {
-      const end = (at + RECORDS_AT_ONCE) * RECORD_BYTES - 1
-      const bytes = await this.server.call((client) => client.getrangeBuffer(keys[1] as string, at * RECORD_BYTES, end))
-      for (let i = 0; i < bytes.length / RECORD_BYTES; i++) {
-        if (status.has(EVENT_STATUSES[bytes.readUInt8(i * RECORD_BYTES) % 8] as EventStatus)) found.push(at + i)
-      }
-      if (bytes.length < RECORDS_AT_ONCE * RECORD_BYTES) break
+    for (let at = from, count = RECORDS_AT_FIRST; found.length < limit; ) {
+      const { indexes, isEnd } = await this.#withStatus(keys, status, at, count)
+      found.push(...indexes)
+      if (isEnd) break
+      at += count
+      count = Math.min(count * 4, MOST_RECORDS)
     }
     return found
+  }
+
+  /** Returns which of some consecutive events have one of these statuses, and whether there are no further events. */
+  async #withStatus(keys: readonly string[], status: ReadonlySet<EventStatus>, from: number, count: number) {
+    const [first, end] = [from * RECORD_BYTES, (from + count) * RECORD_BYTES - 1]
+    const bytes = await this.server.call((client) => client.getrangeBuffer(keys[1] as string, first, end))
+    const indexes: number[] = []
+    for (let i = 0; i < bytes.length / RECORD_BYTES; i++) {
+      if (status.has(EVENT_STATUSES[bytes.readUInt8(i * RECORD_BYTES) % 8] as EventStatus)) indexes.push(from + i)
+    }
+    return { indexes, isEnd: bytes.length < count * RECORD_BYTES }
   }
 
   /** Lists the indexes of rejected events: with one code, without a code, with one of the other codes, or all. */
@@ -147,70 +142,30 @@ export class TaskEvents extends StorePart implements Partial<TaskStore> {
     limit: number,
   ): Promise<number[]> {
     if (status.length === 0) return []
-    const slots = (await this.#slots(keys)).filter((one) => status.includes(one.status))
-    const without = status.map((name): Range => ({ status: name, code: null, slot: NO_CODE }))
-    const others = status.map((name): Range => ({ status: name, code: null, slot: OTHER_CODES }))
-    // The code has no slot of its own.
-    const isSlotless = ({ status: name }: Range) => !slots.some((one) => one.status === name && one.code === code)
-    const ranges = otherCodes
-      ? others
-      : code === undefined
-        ? [...slots, ...without, ...others]
-        : code === null
-          ? without
-          : [...slots.filter((one) => one.code === code), ...others.filter(isSlotless)]
-    const few = Math.min(limit, Math.ceil((4 * limit) / ranges.length) + 5)
-    const lists = ranges.map((range) => ({ ...range, few, end: after, indexes: [] as number[] }))
+    const which = otherCodes ? 'others' : code === undefined ? 'all' : code === null ? 'none' : 'code'
+    const numbers = status.map((name) => STATUS_NUMBER[name])
     const found: number[] = []
-    // The lists are complete up to `last`, where the shortest one ends. A round reads on only in those that end there.
-    for (let last = after; found.length < limit && last < BY_SLOT; ) {
-      const short = lists.filter(({ end }) => end === last)
-      const pages = (await this.server.all((pipeline) => {
-        for (const { status: name, slot, few: most } of short) {
-          const first = scoreOf(name, slot)
-          pipeline.zrangebyscore(keys[3] as string, first + last + 1, first + BY_SLOT - 1, 'LIMIT', 0, most)
-        }
-      })) as string[][]
-      for (const [i, list] of short.entries()) {
-        const page = (pages[i] as string[]).map(Number)
-        list.end = page.length < list.few ? BY_SLOT : (page.at(-1) as number)
-        list.few = Math.min(list.few * 2, RECORDS_AT_ONCE)
-        const isMixed = typeof code === 'string' && list.slot === OTHER_CODES
-        list.indexes.push(...(isMixed ? await this.#ofCode(keys, page, code) : page))
-      }
-      last = Math.min(...lists.map(({ end }) => end))
-      const known = lists.flatMap(({ indexes }) => {
-        const later = indexes.findIndex((index) => index > last)
-        return indexes.splice(0, later === -1 ? indexes.length : later)
-      })
-      found.push(...known.sort((a, b) => a - b))
+    for (let last: number | null = after; last !== null && found.length < limit; ) {
+      const args: Argument[] = [last, limit - found.length, which, code ?? '', ...numbers]
+      const [end, ...indexes] = (await this.server.run(lua.taskListRejected, keys, args)) as string[]
+      found.push(...indexes.map(Number))
+      last = end === '' ? null : Number(end)
     }
     return found
   }
 
-  async #ofCode(keys: readonly string[], indexes: readonly number[], code: string): Promise<number[]> {
-    if (indexes.length === 0) return []
-    const codes = await this.server.call((client) =>
-      client.hmget(keys[2] as string, ...indexes.map((index) => `c${index}`)),
-    )
-    return indexes.filter((_, i) => codes[i] === code)
-  }
-
   async #read(id: string, keys: readonly string[], indexes: readonly number[]): Promise<EventRecord[]> {
-    const events: EventRecord[] = []
-    for (let from = 0; from < indexes.length; from += EVENTS_AT_ONCE) {
-      const some = indexes.slice(from, from + EVENTS_AT_ONCE)
-      const [created, ...values] = (await this.server.run(lua.taskReadEvents, keys, some)) as Reply[]
+    const chunks = chunksOf(indexes, () => 0, EVENTS_AT_ONCE)
+    const answers = await Promise.all(Array.from(chunks, (some) => this.server.run(lua.taskReadEvents, keys, some)))
+    return answers.flatMap((answer) => {
+      const [created, ...values] = answer as Reply[]
+      const events: EventRecord[] = []
       for (let i = 0; i < values.length; i += VALUES_OF_AN_EVENT) {
         events.push(eventOf(id, Number(created), values.slice(i, i + VALUES_OF_AN_EVENT) as (string | null)[]))
       }
-    }
-    return events
+      return events
+    })
   }
-}
-
-function scoreOf(status: UnsuccessfulStatus, slot: number): number {
-  return STATUS_NUMBER[status] * BY_STATUS + slot * BY_SLOT
 }
 
 function eventOf(id: string, created: number, [numbers, ...texts]: (string | null)[]): EventRecord {

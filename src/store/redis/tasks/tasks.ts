@@ -154,27 +154,25 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
     return this.#reading
   }
 
-  /** Lists idle tasks queue by queue. The time in the sorted set may be older than the last progress. */
+  /** The time in the sorted set may be older than the last progress. */
   async idle(
     before: number,
     { after, limit }: { after?: string | undefined; limit: number },
   ): Promise<{ tasks: TaskRecord[]; next: string | null }> {
-    const [begun, score = 0, text = ''] = after === undefined ? [] : (JSON.parse(after) as [string, number, string])
-    const queues = (await this.#queues()).toSorted()
-    const rest = queues.filter((queue) => begun === undefined || queue >= begun)
-    const counts = await this.server.readable((pipeline) => {
-      for (const queue of rest) pipeline.zcount(this.keys.taskTimes(queue), '(0', `(${before}`)
+    const [begun, score, last] = after === undefined ? [] : (JSON.parse(after) as [string, string, string])
+    const queues = (await this.#queues()).toSorted().filter((queue) => begun === undefined || queue >= begun)
+    if (queues.length === 0 || limit <= 0) return { tasks: [], next: null }
+    const from = queues[0] === begun ? [score as string, last as string] : [ENDED_BELOW, '']
+    const keys = queues.map((queue) => this.keys.taskTimes(queue))
+    const flat = (await this.server.run(lua.taskListOpen, keys, [before, limit, ...from])) as (number | string)[]
+    const found = Array.from({ length: flat.length / 3 }, (_, i) => {
+      const [position, score, id] = flat.slice(i * 3, i * 3 + 3) as [number, string, string]
+      return { queue: queues[position - 1] as string, score, id }
     })
-    const [queue, further] = rest.filter((_, i) => Number(counts[i] ?? 0) > 0)
-    if (queue === undefined) return { tasks: [], next: null }
-    const from = queue === begun ? { score, text } : { score: ENDED_BELOW, text: '' }
-    const page = await this.#sets.pageOf(this.keys.taskTimes(queue), { after: from, limit })
-    const old = page.filter((entry) => entry.score < before)
-    const records = await this.#records(old.map(({ text: id }) => ({ queue, id })))
+    const records = await this.#records(found)
     const tasks = records.filter((record) => record !== null).filter((record) => isIdle(record, before))
-    const last = old.at(-1)
-    if (last && old.length === limit) return { tasks, next: JSON.stringify([queue, last.score, last.text]) }
-    return { tasks, next: further === undefined ? null : JSON.stringify([further, ENDED_BELOW, '']) }
+    const end = found.at(-1)
+    return { tasks, next: end && found.length === limit ? JSON.stringify([end.queue, end.score, end.id]) : null }
   }
 
   async find(id: string): Promise<TaskRecord | null> {
@@ -205,10 +203,8 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
   }
 
   async #records(tasks: readonly { queue: string; id: string }[]): Promise<(TaskRecord | null)[]> {
-    const headers = await this.server.all((pipeline) => {
-      for (const { queue, id } of tasks) pipeline.hmget(this.keys.task(queue, id)[0], ...HEADER)
-    })
-    return headers.map((header) => recordOf(header as (string | null)[]))
+    const keys = tasks.map(({ queue, id }) => this.keys.task(queue, id)[0] as string)
+    return (await this.server.fields(keys, HEADER)).map(recordOf)
   }
 
   async #change(id: string, args: readonly Argument[]): Promise<'ok' | 'ended' | null> {

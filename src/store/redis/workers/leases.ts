@@ -153,10 +153,13 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
   async #leasesOf(flat: readonly string[]): Promise<Lease[]> {
     if (flat.length === 0) return []
     const owners = flat.filter((_, i) => i % 2 === 0)
-    const [time, ...records] = (await this.server.all((pipeline) => {
-      pipeline.time()
-      for (const owner of owners) pipeline.hmget(this.keys.owner(owner), 'seconds', 'host')
-    })) as [[string, string], ...(string | null)[][]]
+    const [time, records] = await Promise.all([
+      this.server.call((client) => client.time()),
+      this.server.fields(
+        owners.map((owner) => this.keys.owner(owner)),
+        ['seconds', 'host'],
+      ),
+    ])
     const now = Number(time[0]) * 1000 + Math.floor(Number(time[1]) / 1000)
     return owners.map((owner, i) => {
       const stamp = Number(flat[2 * i + 1])
@@ -169,10 +172,9 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
   }
 
   async queuesOf(owners: readonly string[]): Promise<{ owner: string; queue: string }[]> {
-    const fields = (await this.server.all((pipeline) => {
-      for (const owner of owners) pipeline.hkeys(this.keys.owner(owner))
-    })) as string[][]
-    return owners.flatMap((owner, i) => queuesIn(fields[i] ?? []).map((queue) => ({ owner, queue })))
+    const keys = owners.map((owner) => this.keys.owner(owner))
+    const hashes = await this.server.hashes(keys, 'error')
+    return owners.flatMap((owner, i) => queuesIn(Object.keys(hashes[i] ?? {})).map((queue) => ({ owner, queue })))
   }
 
   /** Removes owners that were claimed long ago and hold no jobs. */

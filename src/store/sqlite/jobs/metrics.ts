@@ -76,22 +76,24 @@ export class SqliteMetricStore extends SqliteArea implements MetricStore {
   readonly sums: MetricStore['sums'] = (span, times, name) =>
     this.file.read((db) => db.all<JobSums>(sql.metrics.sums, span, JSON.stringify(times), name ?? null))
 
-  readonly histograms: MetricStore['histograms'] = (span, name, times) =>
-    this.file.read((db) => {
-      const rows = db.all<{ at: number; bucket: number; count: number }>(
-        sql.metrics.histograms,
-        span,
-        JSON.stringify(times),
-        name,
-      )
-      const found = new Map<number, number[]>()
-      for (const { at, bucket, count } of rows) {
-        const counts = found.get(at) ?? Array<number>(HISTOGRAM_BUCKETS).fill(0)
-        counts[bucket] = count
-        found.set(at, counts)
-      }
-      return [...found].map(([at, counts]) => ({ at, counts }))
-    })
+  readonly histograms: MetricStore['histograms'] = (span, wanted) =>
+    this.file.read((db) =>
+      wanted.flatMap(({ name, times }) => {
+        const rows = db.all<{ at: number; bucket: number; count: number }>(
+          sql.metrics.histograms,
+          span,
+          JSON.stringify(times),
+          name,
+        )
+        const found = new Map<number, number[]>()
+        for (const { at, bucket, count } of rows) {
+          const counts = found.get(at) ?? Array<number>(HISTOGRAM_BUCKETS).fill(0)
+          counts[bucket] = count
+          found.set(at, counts)
+        }
+        return [...found].map(([at, counts]) => ({ name, at, counts }))
+      }),
+    )
 
   readonly waits: MetricStore['waits'] = (minutes, queue) =>
     this.file.read((db) => {
