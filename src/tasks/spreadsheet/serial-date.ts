@@ -19,6 +19,13 @@ export function serialText(serial: number, style: DateStyle, from1904: boolean):
   return year >= 1900 && year <= 9999 ? dateText(date) : '#NUM!'
 }
 
+/** Returns the number of days by which a workbook that counts from 1900 stores a date. */
+export function serialOf(date: Date): number {
+  const days = (date.getTime() - FROM_1900) / DAY
+  // A fraction of a day is exact to less than a millisecond.
+  return Math.round((days >= 60 ? days + 1 : days) * 1e10) / 1e10
+}
+
 /** Formats a number of days as 'HH:mm:ss'; the hours may exceed 24. */
 function elapsedText(days: number): string {
   const seconds = Math.round(Math.abs(days) * 86_400)

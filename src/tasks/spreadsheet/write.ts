@@ -142,7 +142,7 @@ async function* withHeader(header: unknown[], rows: AsyncIterable<unknown[]>): A
 async function* checkedRows({ header, rows }: TableContent, progress: Progress): AsyncGenerator<unknown[], void, void> {
   try {
     for await (const row of rows) {
-      // After a failed write hucre goes on taking rows until it has 64 KiB of them.
+      // After a failed write a piece of the file may still be made of further rows.
       if (progress.stopped) return
       progress.rows++
       if (row.length > header.length) {

@@ -1,11 +1,10 @@
-import type { ReadableStream as NodeWebStream } from 'node:stream/web'
-import { type CellValue, writeXlsxStream } from 'hucre/xlsx'
 import { HighkiqError } from '../../job/errors.ts'
 import { dateText } from './cell-text.ts'
 import type { Findings } from './encoding.ts'
 import type { OpenSource } from './source.ts'
 import { columnLetters, type TableRow } from './table.ts'
 import { sheetRows } from './workbook.ts'
+import { type Cell, workbookBytes } from './workbook-writer.ts'
 import { damaged, openZip } from './zip-check.ts'
 
 /**
@@ -37,9 +36,8 @@ export async function* xlsxRecords(
 const MAX_CELL_CHARS = 32_767
 
 /** Yields rows, the header first, as a workbook whose header stays in view when scrolling. */
-export async function* xlsxBytes(rows: AsyncIterable<unknown[]>): AsyncGenerator<Uint8Array, void, void> {
-  const bytes = writeXlsxStream(cells(rows), { name: 'Sheet1', freezePane: { rows: 1 } })
-  yield* gathered(bytes as NodeWebStream<Uint8Array>)
+export function xlsxBytes(rows: AsyncIterable<unknown[]>): AsyncGenerator<Uint8Array, void, void> {
+  return gathered(workbookBytes(cells(rows)))
 }
 
 const PIECE_BYTES = 64 * 1024
@@ -59,7 +57,7 @@ async function* gathered(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
   if (length > 0) yield Buffer.concat(bits)
 }
 
-async function* cells(rows: AsyncIterable<unknown[]>): AsyncGenerator<CellValue[], void, void> {
+async function* cells(rows: AsyncIterable<unknown[]>): AsyncGenerator<Cell[], void, void> {
   let number = 0
   for await (const row of rows) {
     number++
@@ -70,12 +68,12 @@ async function* cells(rows: AsyncIterable<unknown[]>): AsyncGenerator<CellValue[
         const message = `${at}: the text has ${cell.length} characters and Excel takes ${MAX_CELL_CHARS}: shorten it, or write CSV`
         throw new HighkiqError('REPORT_FAILED', message, { row: number, column: columnLetters(index) })
       }
-      return typeof cell === 'string' ? escaped(cell) : cell
+      return cell
     })
   }
 }
 
-function writtenCell(value: unknown): CellValue {
+function writtenCell(value: unknown): Cell {
   if (value === null || value === undefined || value === '') return null
   if (typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
@@ -84,11 +82,4 @@ function writtenCell(value: unknown): CellValue {
     return year >= 1900 && year <= 9999 ? value : dateText(value) || null
   }
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
-}
-
-/** hucre escapes what XML can't hold, but not text that looks like such an escape, nor the two last code units. */
-function escaped(text: string): string {
-  return text.replace(/_x(?=[0-9A-Fa-f]{4}_)|[\uFFFE\uFFFF]/g, (match) =>
-    match === '_x' ? '_x005F_x' : `_x${match.charCodeAt(0).toString(16).toUpperCase()}_`,
-  )
 }
