@@ -3,7 +3,7 @@
 import type { AppPort } from '../app/port.ts'
 import { invalidOption } from '../job/errors.ts'
 import { checkOptions, shown } from '../job/options.ts'
-import { TASK_STATES, type TaskRecord, type TaskState } from '../store/contract.ts'
+import { type Store, TASK_STATES, type TaskRecord, type TaskState } from '../store/contract.ts'
 import { checkMetaFilter, labelsOf, metaOf } from './meta.ts'
 import { statusOf, type TaskStatus } from './task.ts'
 
@@ -28,7 +28,9 @@ export interface TaskPage {
 const KINDS = { state: TASK_STATES, job: 'text', search: 'text', meta: null, cursor: null, limit: 'count' } as const
 /** The most tasks that one search reads, and those that it reads at once. */
 const SEARCHED = 2000
-const SEARCHED_AT_ONCE = 250
+const SEARCHED_AT_ONCE = 500
+/** Running tasks are found among those that have not ended, if these are not more than this, jobs with a task of their own included. */
+const MOST_OPEN = 1000
 
 /** @throws INVALID_OPTION */
 export async function listTasks({ store, now }: AppPort, options: ListOptions): Promise<TaskPage> {
@@ -38,6 +40,8 @@ export async function listTasks({ store, now }: AppPort, options: ListOptions): 
   const { label } = search
   const atOnce = search.isWanted ? Math.max(limit, SEARCHED_AT_ONCE) : limit
   let before = positionOf(cursor)
+  const running = options.state === 'running' && !label ? await runningTasks(store) : undefined
+  if (running) return firstOf(running, { before, limit, isWanted: search.isWanted, now: now() })
   const items: TaskStatus[] = []
   for (let read = 0; ; ) {
     const records = await store.tasks.page({
@@ -57,11 +61,32 @@ export async function listTasks({ store, now }: AppPort, options: ListOptions): 
   }
 }
 
+/** Returns all tasks that run, newest first; undefined when very many tasks have not ended. */
+async function runningTasks(store: Store): Promise<TaskRecord[] | undefined> {
+  const { tasks, next } = await store.tasks.idle(Number.MAX_SAFE_INTEGER, { limit: MOST_OPEN })
+  if (next !== null) return undefined
+  return tasks.filter(({ single, state }) => !single && state === 'running').sort((a, b) => (isBefore(a, b) ? 1 : -1))
+}
+
+/** Returns a page of these tasks. */
+function firstOf(tasks: readonly TaskRecord[], { before, limit, isWanted = () => true, now }: PageOf): TaskPage {
+  const rest = tasks.filter((task) => (!before || isBefore(task, before)) && isWanted(task))
+  const page = rest.slice(0, limit)
+  const last = page.at(-1)
+  return { items: page.map((task) => statusOf(task, now)), next: last && rest.length > limit ? cursorOf(last) : null }
+}
+
+interface PageOf extends Pick<Search, 'isWanted'> {
+  before: Position | undefined
+  limit: number
+  now: number
+}
+
 interface Search {
   /** The label by which the store finds the tasks. */
   label?: { name: string; value: string }
   /** Tells which of these tasks are wanted; undefined when all are. */
-  isWanted?: (task: TaskRecord) => boolean
+  isWanted?: ((task: TaskRecord) => boolean) | undefined
 }
 
 function searchOf({ state, job, search, meta }: ListOptions): Search {
@@ -80,6 +105,8 @@ function searchOf({ state, job, search, meta }: ListOptions): Search {
 }
 
 type Position = Pick<TaskRecord, 'createdAt' | 'id'>
+
+const isBefore = (a: Position, b: Position) => a.createdAt < b.createdAt || (a.createdAt === b.createdAt && a.id < b.id)
 
 const cursorOf = ({ createdAt, id }: Position) => `${createdAt}-${id}`
 

@@ -48,3 +48,22 @@ test('a search reads 2,000 tasks at most and says where to continue', async () =
     next: null,
   })
 })
+
+test('running tasks are found behind any number of others, newest first and page by page', async () => {
+  const { hq } = newApp()
+  await makeTasks(
+    hq,
+    Array.from({ length: 2004 }, (_, i) => `t${i}`),
+  )
+  const ids = Array.from({ length: 2004 }, (_, i) => i.toString(16).padStart(16, '0'))
+  for (const id of ids.slice(0, 4)) await hq.store.tasks.addRows(id, 'nobody', 0, [{ args: '[1]' }], hq.now())
+  await Promise.all(ids.map((id) => hq.store.tasks.endAdding(id, 'nobody', hq.now())))
+  await hq.tasks.get('0000000000000003').pause()
+  const first = await listed(hq, { state: 'running', limit: 2 })
+  expect(first.names).toEqual(['t2', 't1'])
+  expect(await listed(hq, { state: 'running', limit: 2, cursor: first.next ?? '' })).toEqual({
+    names: ['t0'],
+    next: null,
+  })
+  expect(await listed(hq, { state: 'running', job: 'Even' })).toEqual({ names: ['t2', 't0'], next: null })
+})
