@@ -54,3 +54,40 @@ test('operators see the file of an import, who sent it, and the jobs of a task t
     for (const name of ['file', 'onDone', 'onFailure']) expect(seen.body).not.toHaveProperty(name)
   }
 })
+
+test('the rate of a task covers its run step by step, and that of a large task comes from a sample', async () => {
+  const { call, hq } = api()
+  const { tasks } = hq.store
+  const began = Date.now() - 100_000
+  const rejected = { status: 'failed', messages: [] } as const
+  const make = async (id: string, rows: [count: number, at: number][], ends: number) => {
+    await tasks.create({
+      ...{ id, name: 'prices', job: 'Row', queue: 'rows', template: '{}', window: 1, keepArgs: 'rejected', meta: '{}' },
+      ...{ createdAt: began, producer: 'p' },
+    })
+    let from = 0
+    for (const [count, at] of rows) {
+      const some = Array.from({ length: count }, () => ({ args: '[1]', rejected: { ...rejected, messages: [] } }))
+      await tasks.addRows(id, 'p', from, some, began + at)
+      from += count
+    }
+    await tasks.endAdding(id, 'p', began + ends)
+    return (await call('GET', `/api/v1/tasks/${id}/rate`)).body
+  }
+  const all = await make(
+    '00000000000000ab',
+    [
+      [100, 1000],
+      [5, 50_000],
+    ],
+    90_000,
+  )
+  expect(all).toMatchObject({ step: 2, isSample: false, from: new Date(began).toISOString() })
+  expect(all.points).toHaveLength(45)
+  const rates = all.points.map(({ failed }: { failed: number }) => failed)
+  expect([rates[0], rates[25], Math.max(...rates.slice(1, 25), ...rates.slice(26))]).toEqual([50, 2.5, 0])
+  const large = await make('00000000000000ac', [[5000, 1000]], 2000)
+  expect(large).toMatchObject({ step: 1, isSample: true })
+  expect(large.points).toMatchObject([{ failed: 0 }, { failed: 5000, finished: 0, error: 0 }])
+  expect((await call('GET', '/api/v1/tasks/00000000000000ad/rate')).status).toBe(404)
+})

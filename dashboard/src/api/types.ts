@@ -65,6 +65,7 @@ export type TaskEvent = Json<'TaskEvent'>
 export type EventStatus = TaskEvent['status']
 export type Reasons = Json<'TaskReasons'>
 export type Reason = Reasons['items'][number]
+export type TaskRate = Json<'TaskRate'>
 export type DryRun = Json<'DryRun'>
 export type TaskImported = Json<'TaskImported'>
 export type TaskRetried = Json<'TaskRetried'>

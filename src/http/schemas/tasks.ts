@@ -150,6 +150,14 @@ export const TaskReasons = s.object({
   next: v.null(),
 })
 
+export const TaskRate = s.object({
+  from: s.described(s.time, 'the start of the run'),
+  to: s.described(s.time, 'now, or the end of the task'),
+  step: s.described(s.count, 'seconds from point to point'),
+  isSample: s.described(s.boolean, 'true for a large task: the rates are estimated from 1,000 of its rows'),
+  points: s.list(s.object({ at: s.time, finished: s.amount, failed: s.amount, error: s.amount })),
+})
+
 // Imports ------------------------------------------------------------------------------------------------------
 
 export const DryRun = s.object({

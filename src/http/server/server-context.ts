@@ -16,6 +16,7 @@ import { liveLists } from '../live/live-lists.ts'
 import { liveStatsFeed } from '../live/live-stats.ts'
 import { queueInsight } from '../live/queue-insight.ts'
 import { taskPoller } from '../live/task-poller.ts'
+import { taskRates } from '../live/task-rates.ts'
 import { snapshots, throughputs } from '../live/throughput.ts'
 import { deployComparisons, topJobs } from '../live/top-jobs.ts'
 import { Dashboard } from './dashboard-files.ts'
@@ -131,8 +132,11 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
     uploads: concurrencyLimit(limits.uploads, 1, 'uploads'),
     streams: concurrencyLimit(limits.streams, Math.ceil(limits.streams / 10), 'streams'),
     watchTask: taskPoller(hq),
+    taskRates: taskRates(hq),
     dashboard: new Dashboard(options.dashboard),
     delayedRetries: delayedRetries(hq),
+    /** What is read from the store for several answers: it is at most a second old. */
+    reads,
     liveStats,
     liveLists: liveLists(hq, reads),
     queueInsight: queueInsight(hq, redaction),

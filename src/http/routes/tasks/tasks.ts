@@ -235,6 +235,18 @@ export const TASK_ROUTES: Route[] = [
       })
     },
   }),
+  get('/api/v1/tasks/{id}/rate', {
+    id: 'getTaskRate',
+    errors: ['UNKNOWN_TASK'],
+    summary: 'Returns how many rows ended a second, step by step from the start of the run on',
+    answers: ok('TaskRate', 'The rates, at most five seconds old'),
+    async run({ hq, server, path }) {
+      const { id } = await statusWithoutMeta(hq, path)
+      const rate = await server.taskRates(id)
+      if (!rate) throw new HighkiqError('UNKNOWN_TASK', `no task has the id ${id}`)
+      return json(rate)
+    },
+  }),
   get('/api/v1/tasks/{id}/link', {
     id: 'linkTask',
     errors: ['UNKNOWN_TASK', 'READ_ONLY'],
