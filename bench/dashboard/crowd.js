@@ -1,4 +1,4 @@
-// 2,000 queues, and 500 processes that beat, each with ten running jobs; some queues get jobs all the time.
+// 2,000 queues, and 500 processes that beat and have a lease, each with ten running jobs; some queues get jobs all the time.
 //   node bench/dashboard/crowd.js URL
 import { appOn } from './app.js'
 
@@ -9,6 +9,8 @@ const RUNNING = 10
 /** The queues that change in a second. */
 const ACTIVE = 20
 const BEAT_MS = 10_000
+/** Longer than a measurement, so that no lease has to be renewed. */
+const LEASE_SECONDS = 3600
 
 const hq = appOn(url)
 await hq.store.open()
@@ -29,16 +31,24 @@ for (let q = 0; q < QUEUES; q++) {
     now,
   )
 }
-for (let p = 0; p < PROCESSES; p++) await beat(p)
+for (let p = 0; p < PROCESSES; p++) {
+  const { identity, queues } = worker(p)
+  await hq.store.workers.join(`${identity}:1`, { queues, seconds: LEASE_SECONDS, host: identity })
+  await beat(p)
+}
 console.log('ready')
 
 let next = 0
 setInterval(() => void beat(next++ % PROCESSES), BEAT_MS / PROCESSES)
 setInterval(() => void hq.push({ class: 'Job1', args: [next], queue: `q${next % ACTIVE}` }), 1000 / ACTIVE)
 
-function beat(p) {
+function worker(p) {
   const queues = Array.from({ length: 8 }, (_, n) => `q${(p * 4 + n) % QUEUES}`)
-  const identity = `worker-${p}.shop.example:${1000 + p}:0123456789ab`
+  return { queues, identity: `worker-${p}.shop.example:${1000 + p}:0123456789ab` }
+}
+
+function beat(p) {
+  const { queues, identity } = worker(p)
   const about = { hostname: `worker-${p}`, pid: 1000 + p, tag: 'shop', labels: [`rack-${p % 9}`], queues }
   const info = JSON.stringify({ ...about, highkiq: '0.2.0', capsules: {}, started_at: now / 1000 })
   const running = Array.from({ length: RUNNING }, (_, n) => {

@@ -78,7 +78,7 @@ export function alertFinder(
       const [processes, leases, { queues }, { running, still, paused }, { count, silent: orderedAlerts }, causes] =
         await Promise.all([
           reads.processes(),
-          store.workers.leases().catch(() => []),
+          reads.leases().then((found) => found ?? []),
           reads.queues(),
           tasks(),
           ordered(),

@@ -1,14 +1,14 @@
-import type { Store, TaskRecord } from '../store/contract.ts'
+import type { Store, StoreStats, TaskRecord } from '../store/contract.ts'
 
 const FIRST_PAGE = 20
 const TASK_PAGE = 200
 /** The most tasks that are read, newest first: tasks with a backlog are rarely older than these. */
 const MOST_TASKS = 5000
 
-/** Returns the tasks that have a backlog, newest first. */
-export async function tasksWithBacklog(store: Store): Promise<TaskRecord[]> {
+/** Returns the tasks that have a backlog, newest first. `totals` are those of a moment ago. */
+export async function tasksWithBacklog(store: Store, { backlog }: Pick<StoreStats, 'backlog'>): Promise<TaskRecord[]> {
   const found: TaskRecord[] = []
-  let left = await unreadOf(store, found)
+  let left = backlog
   let before: { createdAt: number; id: string } | undefined
   for (let read = 0; left > 0 && read < MOST_TASKS; ) {
     const limit = read === 0 ? FIRST_PAGE : TASK_PAGE
@@ -16,7 +16,7 @@ export async function tasksWithBacklog(store: Store): Promise<TaskRecord[]> {
     found.push(...tasks.filter(({ backlog }) => backlog > 0))
     read += tasks.length
     before = tasks.at(-1)
-    if (tasks.length < limit) break
+    if (tasks.length < limit || backlogOf(found) >= backlog) break
     // While a task runs its backlog shrinks, so the total of before would leave a rest that no task has.
     left = await unreadOf(store, found)
   }
@@ -26,5 +26,9 @@ export async function tasksWithBacklog(store: Store): Promise<TaskRecord[]> {
 /** Returns the rows in the backlogs of tasks that are not among these, or less. */
 async function unreadOf(store: Store, tasks: readonly TaskRecord[]): Promise<number> {
   const { backlog } = await store.metrics.totals()
-  return backlog - tasks.reduce((sum, task) => sum + task.backlog, 0)
+  return backlog - backlogOf(tasks)
+}
+
+function backlogOf(tasks: readonly TaskRecord[]): number {
+  return tasks.reduce((sum, task) => sum + task.backlog, 0)
 }

@@ -264,10 +264,11 @@ export class Queue implements AsyncIterable<QueuedJob> {
     this.#app.store.search.scanQueue(this.name, needle, { after, limit: PAGE })
 }
 
-export async function summariesOf(store: Store, now: number): Promise<QueueSummary[]> {
-  const [queues, paused] = await Promise.all([store.jobs.queues(), store.jobs.pausedQueues()])
+/** Returns all queues, those that are paused also when they are empty; or those of these names. */
+export async function summariesOf(store: Store, now: number, only?: readonly string[]): Promise<QueueSummary[]> {
+  const [queues, paused] = await Promise.all([store.jobs.queues(only), store.jobs.pausedQueues()])
   const known = new Set(queues.map(({ name }) => name))
-  const empty = paused
+  const empty = (only ?? paused)
     .filter((name) => !known.has(name))
     .map((name): QueueInfo => ({ name, size: 0, limited: 0, next: null }))
   const all = empty.length > 0 ? [...queues, ...empty].sort((a, b) => (a.name < b.name ? -1 : 1)) : queues

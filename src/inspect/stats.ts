@@ -1,7 +1,7 @@
 /** Reads the figures of the store: totals, sizes and daily counts. */
 
 import { invalidOption } from '../job/errors.ts'
-import type { ProcessRecord, Store } from '../store/contract.ts'
+import type { Lease, ProcessRecord, Store, StoreStats } from '../store/contract.ts'
 import { waited } from './queue.ts'
 
 export interface Stats {
@@ -35,17 +35,29 @@ const MOST_DAYS = 1825
 const DAY_MS = 86_400_000
 
 export async function statsOf(store: Store, now: number): Promise<Stats> {
-  const [{ fetched, ...stats }, queues, processes, leases] = await Promise.all([
+  const [totals, queues, processes, leases] = await Promise.all([
     store.metrics.totals(),
     store.jobs.queues(['default']),
     store.workers.processes(),
     // The other figures are shown even if the leases can't be read.
     store.workers.leases().catch(() => null),
   ])
+  return statsFrom({ totals, processes, leases, defaultLatency: queues[0] ? waited(queues[0], now) : 0 })
+}
+
+/** What the figures are made of. */
+interface StatsParts extends Pick<Stats, 'defaultLatency'> {
+  totals: StoreStats
+  processes: readonly Pick<ProcessRecord, 'identity' | 'busy'>[]
+  /** null: they can't be read. */
+  leases: readonly Pick<Lease, 'owner'>[] | null
+}
+
+export function statsFrom({ totals, processes, leases, defaultLatency }: StatsParts): Stats {
+  const { fetched, ...stats } = totals
   // The store counts the jobs of Highkiq's owners exactly. Sidekiq's processes report theirs at each heartbeat.
-  const isOurs = ({ identity }: ProcessRecord) => leases?.some(({ owner }) => owner.startsWith(identity)) ?? true
-  const others = processes.filter((process) => !isOurs(process)).reduce((sum, { busy }) => sum + busy, 0)
-  const defaultLatency = queues[0] ? waited(queues[0], now) : 0
+  const isOurs = (identity: string) => leases?.some(({ owner }) => owner.startsWith(identity)) ?? true
+  const others = processes.filter(({ identity }) => !isOurs(identity)).reduce((sum, { busy }) => sum + busy, 0)
   return { ...stats, busy: fetched + others, processes: processes.length, defaultLatency }
 }
 

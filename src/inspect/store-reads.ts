@@ -2,14 +2,20 @@
 
 import type { AppPort } from '../app/port.ts'
 import { cached } from '../job/cached.ts'
-import { all } from '../job/json.ts'
-import { type Process, ProcessSet } from './process.ts'
+import type { Lease, StoreStats, TaskRecord } from '../store/contract.ts'
+import { tasksWithBacklog } from './backlog.ts'
+import { type Process, processesOf } from './process.ts'
 import { type QueueSummary, summariesOf } from './queue.ts'
 
 export interface StoreReads {
   /** Reads all queues, at the time `now`. */
   queues(): Promise<{ queues: QueueSummary[]; now: number }>
   processes(): Promise<Process[]>
+  totals(): Promise<StoreStats>
+  /** Reads the leases; null when they can't be read, so that other figures are shown all the same. */
+  leases(): Promise<Lease[] | null>
+  /** Reads the tasks that have a backlog, newest first. */
+  backlogs(): Promise<TaskRecord[]>
   /** Forgets what was read, because this server has changed something. */
   forget(): void
 }
@@ -23,13 +29,15 @@ export function storeReads(app: Pick<AppPort, 'store' | 'now'>, ms = 0): StoreRe
     const now = app.now()
     return { queues: await summariesOf(app.store, now), now }
   })
-  const processes = cached(ms, () => all(new ProcessSet(app)))
+  const processes = cached(ms, () => processesOf(app.store))
+  const totals = cached(ms, () => app.store.metrics.totals())
+  const leases = cached(ms, () => app.store.workers.leases().catch(() => null))
+  const backlogs = cached(ms, async () => tasksWithBacklog(app.store, await totals()))
+  const every = { queues, processes, totals, leases, backlogs }
   return {
-    queues,
-    processes,
+    ...every,
     forget() {
-      queues.forget()
-      processes.forget()
+      for (const read of Object.values(every)) read.forget()
     },
   }
 }

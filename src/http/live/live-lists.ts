@@ -18,8 +18,8 @@ const MOST_QUEUES = 20
 export function liveLists(hq: Highkiq, reads: StoreReads) {
   const queues = liveList(
     async () => {
-      const [{ queues, now }, processes] = await Promise.all([reads.queues(), reads.processes()])
-      return (await servedQueues(hq, queues, processes)).map((queue) => liveQueueOf(queue, now))
+      const { queues, now } = await reads.queues()
+      return (await servedQueues(reads, queues)).map((queue) => liveQueueOf(queue, now))
     },
     ({ name }) => name,
   )

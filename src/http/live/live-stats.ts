@@ -3,9 +3,11 @@
 import { alertFinder } from '../../alerts/finder.ts'
 import type { Highkiq } from '../../app.ts'
 import type { QueueTrends } from '../../inspect/queue-trend.ts'
+import { statsFrom } from '../../inspect/stats.ts'
 import type { StoreReads } from '../../inspect/store-reads.ts'
 import { cached } from '../../job/cached.ts'
 import { hasCode } from '../../job/errors.ts'
+import { orderedTotals } from '../../ordered/totals.ts'
 import type { Redaction } from '../access/redact.ts'
 import type { Made } from '../schemas.ts'
 import { STEP_MS, StatsHistory } from './stats-history.ts'
@@ -40,11 +42,24 @@ export function liveStatsFeed(hq: Highkiq, redaction: Redaction, reads: StoreRea
   let sampler: NodeJS.Timeout | undefined
   let askedAt = 0
 
+  /** Returns the result of `hq.stats()`, made of what is read for other figures, too. */
+  async function readStats(): Promise<AppStats> {
+    const [totals, processes, leases, { queues }, ordered] = await Promise.all([
+      reads.totals(),
+      reads.processes(),
+      reads.leases(),
+      reads.queues(),
+      orderedTotals(hq.store, hq.now()),
+    ])
+    const defaultLatency = queues.find(({ name }) => name === 'default')?.latency ?? 0
+    return { ...statsFrom({ totals, processes, leases, defaultLatency }), ordered }
+  }
+
   async function snapshot() {
     const began = performance.now()
     await hq.store.jobSets.size('dead')
     const roundTrip = performance.now() - began
-    const [stats, findings, crons] = await Promise.all([hq.stats(), alerts.find(), countCrons()])
+    const [stats, findings, crons] = await Promise.all([readStats(), alerts.find(), countCrons()])
     const at = hq.now()
     const { processed, failed, busy, enqueued, backlog, limited, scheduled, retries, dead, defaultLatency, ordered } =
       stats

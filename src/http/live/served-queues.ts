@@ -1,10 +1,9 @@
 /** Queues with the processes that serve them, and the backlogs of tasks for them. */
 
-import type { Highkiq } from '../../app.ts'
 import type { Process } from '../../index.ts'
-import { tasksWithBacklog } from '../../inspect/backlog.ts'
 import { servedBy, slotsFor } from '../../inspect/process.ts'
 import type { QueueSummary } from '../../inspect/queue.ts'
+import type { StoreReads } from '../../inspect/store-reads.ts'
 import { baseQueue } from '../../job/priority.ts'
 
 export interface ServedQueue extends QueueSummary {
@@ -16,12 +15,8 @@ export interface ServedQueue extends QueueSummary {
 }
 
 /** Returns each queue with the processes that serve it. The cost grows with the number of queues that each process names. */
-export async function servedQueues(
-  hq: Highkiq,
-  queues: readonly QueueSummary[],
-  processes: readonly Process[],
-): Promise<ServedQueue[]> {
-  const backlogs = await backlogByQueue(hq)
+export async function servedQueues(reads: StoreReads, queues: readonly QueueSummary[]): Promise<ServedQueue[]> {
+  const [processes, backlogs] = await Promise.all([reads.processes(), backlogByQueue(reads)])
   const byQueue = new Map<string, Process[]>()
   for (const process of processes) {
     for (const name of servedBy(process)) {
@@ -38,9 +33,9 @@ export async function servedQueues(
 }
 
 /** Returns the number of rows that wait inside tasks, by the queue that they are for. */
-async function backlogByQueue(hq: Highkiq): Promise<Map<string, number>> {
+async function backlogByQueue(reads: StoreReads): Promise<Map<string, number>> {
   const backlogs = new Map<string, number>()
-  for (const task of await tasksWithBacklog(hq.store)) {
+  for (const task of await reads.backlogs()) {
     const queue = baseQueue(task.queue)
     backlogs.set(queue, (backlogs.get(queue) ?? 0) + task.backlog)
   }

@@ -3,8 +3,7 @@
 import type { Process, Queue } from '../../index.ts'
 import { filterOf } from '../../inspect/filter.ts'
 import { searchOf } from '../../inspect/pattern.ts'
-import { type QueueSummary, summariesOf } from '../../inspect/queue.ts'
-import { all } from '../../job/json.ts'
+import { summariesOf } from '../../inspect/queue.ts'
 import { servedQueues } from '../live/served-queues.ts'
 import { MOST_MINUTES } from '../live/top-jobs.ts'
 import { timeOf } from '../schemas/times.ts'
@@ -17,29 +16,19 @@ import { cut, detailOf, summaryOf } from './job-summary.ts'
 
 const PATH = '/api/v1/queues/{name}'
 
-/** Returns all queues, or one, which may be empty. */
+/** Returns all queues as of at most a second ago, or one, which may be empty. */
 async function shownQueues({ hq, server }: Pick<Call, 'hq' | 'server'>, name?: string) {
   const trends = server.liveStats.trends()
-  const [queues, processes] = await Promise.all([
-    name === undefined ? summariesOf(hq.store, hq.now()) : queueSummaryOf(hq.queue(name)).then((one) => [one]),
-    all(hq.processes()),
-  ])
-  return (await servedQueues(hq, queues, processes)).map(({ serving, ...queue }) => ({
+  const { queues } =
+    name === undefined
+      ? await server.reads.queues()
+      : { queues: await summariesOf(hq.store, hq.now(), [hq.queue(name).name]) }
+  return (await servedQueues(server.reads, queues)).map(({ serving, ...queue }) => ({
     ...queue,
     ignoredBy: serving.filter(({ ours }) => !ours).map(identityOf),
     servedBy: serving.map(identityOf),
     trend: trends.of(queue.name),
   }))
-}
-
-async function queueSummaryOf(queue: Queue): Promise<QueueSummary> {
-  const [size, limited, latency, paused] = await Promise.all([
-    queue.size(),
-    queue.limited(),
-    queue.latency(),
-    queue.isPaused(),
-  ])
-  return { name: queue.name, size, limited, latency, paused }
 }
 
 const identityOf = ({ identity }: Process) => identity

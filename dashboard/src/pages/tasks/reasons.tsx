@@ -15,6 +15,8 @@ const KINDS = ['failed', 'error', 'cancelled'] as const
 const FOLDED = 20
 const UNFOLD = 10
 const MOST = 10_000
+/** The rest after a request for each reason. */
+const REST_MS = 300
 
 export interface ShownReasons extends Pick<Data<ReasonsOfTask>, 'reload'> {
   items: Reason[]
@@ -27,8 +29,8 @@ export interface ShownReasons extends Pick<Data<ReasonsOfTask>, 'reload'> {
 export function useReasons(id: string, isOff: boolean): ShownReasons {
   const [limit, setLimit] = useState(FOLDED)
   const last = useRef<{ id: string; data: ReasonsOfTask | undefined }>({ id, data: undefined })
-  // The store counts the rows of each code anew.
-  const restMs = (last.current.data?.total ?? 0) > FOLDED ? LONGEST_REST_MS : 0
+  // For each request the store counts the rows of all codes, and reads a row of each code that is shown.
+  const restMs = Math.min((last.current.data?.total ?? 0) * REST_MS, LONGEST_REST_MS)
   const query = { samples: 1, limit, lang: language.value }
   const { data, reload } = useData<ReasonsOfTask>(isOff ? null : `/tasks/${id}/reasons`, query, { restMs })
   if (data || last.current.id !== id) last.current = { id, data }

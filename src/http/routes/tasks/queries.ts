@@ -121,12 +121,11 @@ export async function reasonsOf(
   { samples, limit, language }: { samples: number; limit: number | undefined; language: Language },
 ): Promise<{ items: Reason[]; total: number }> {
   const reasons = await call.hq.tasks.get(task.id).reasons()
-  const items: Reason[] = []
-  for (const reason of reasons.slice(0, limit)) {
-    const isSampled = samples > 0 && items.length < SAMPLED
-    items.push({ ...reason, samples: isSampled ? await samplesOf(call, task, reason, { samples, language }) : [] })
-  }
-  return { items, total: reasons.length }
+  const sampled = samples > 0 ? SAMPLED : 0
+  const items = reasons.slice(0, limit).map(async (reason, i) => {
+    return { ...reason, samples: i < sampled ? await samplesOf(call, task, reason, { samples, language }) : [] }
+  })
+  return { items: await Promise.all(items), total: reasons.length }
 }
 
 async function samplesOf(
