@@ -11,7 +11,7 @@ import {
   parseStoredName,
   storedName,
 } from '../job/limit.ts'
-import { given, shown } from '../job/options.ts'
+import { checkOptions, given, type OptionRule, shown } from '../job/options.ts'
 import type { Limit, LimitChange, LimitState } from '../store/contract.ts'
 
 /** The numbers of a limit; null: the limit has no such number. */
@@ -56,6 +56,16 @@ export interface LimitInfo {
   code: LimitFigures | null
 }
 
+export interface LimitPageOptions {
+  cursor?: string | undefined
+  limit?: number | undefined
+  id?: string | undefined
+}
+
+const PREFIX = 'limit '
+const positionOf = (cursor: unknown) => Buffer.from(String(cursor), 'base64url').toString()
+const CURSOR: OptionRule = [(cursor) => positionOf(cursor).startsWith(PREFIX), 'the `next` of the page before']
+
 /** The limits in use, and those whose numbers were set. */
 export class Limits {
   readonly #app: Pick<AppPort, 'store'>
@@ -66,7 +76,26 @@ export class Limits {
 
   /** Returns the limits that have used slots or waiting jobs, or whose numbers were set, by name. */
   async list(): Promise<LimitInfo[]> {
-    return (await this.#app.store.limits.list()).filter(({ name }) => isStoredName(name)).map(infoOf)
+    return (await this.#stored()).map(infoOf)
+  }
+
+  /**
+   * Resolves with a page of the list, or of the keys of the limit `id`; 25 by default. `next` is the `cursor` of the next page.
+   * @throws INVALID_OPTION
+   */
+  async page(options: LimitPageOptions = {}): Promise<{ items: LimitInfo[]; next: string | null }> {
+    checkOptions('hq.limits.page', options, { cursor: CURSOR, limit: 'count', id: 'text' })
+    const { cursor, limit = 25, id } = options
+    const after = cursor === undefined ? '' : positionOf(cursor).slice(PREFIX.length)
+    const rest = (await this.#stored()).filter(({ name }) => name > after && (id === undefined || idOf(name) === id))
+    const page = rest.slice(0, limit)
+    const last = page.at(-1)
+    const next = last && rest.length > limit ? Buffer.from(PREFIX + last.name).toString('base64url') : null
+    return { items: page.map(infoOf), next }
+  }
+
+  async #stored(): Promise<LimitState[]> {
+    return (await this.#app.store.limits.list()).filter(({ name }) => isStoredName(name))
   }
 
   /**

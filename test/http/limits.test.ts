@@ -17,6 +17,28 @@ test('limits in use are listed with their slots and waiting jobs', async () => {
   open()
 })
 
+test('limits are listed page by page, or one of them with its keys', async () => {
+  const t = api()
+  const { opened, open } = gate()
+  t.hq.job('Keyed', { limit: { concurrency: 1, by: (n: number) => String(n) } }, () => opened)
+  for (let n = 0; n < 3; n++) await t.hq.push({ class: 'Keyed', args: [n] })
+  await t.hq.limits.set('queue:mail', { concurrency: 5 })
+  await t.work({ concurrency: 3 })
+  await until(async () => (await t.hq.limits.list()).filter(({ used }) => used === 1).length === 3)
+  const keys: string[] = []
+  for (let cursor = ''; ; ) {
+    const { body } = await t.call('GET', `/api/v1/limits?limit=1${cursor}`)
+    keys.push(...body.items.map(({ id, key }: { id: string; key: string | null }) => `${id} ${key}`))
+    if (body.next === null) break
+    cursor = `&cursor=${encodeURIComponent(body.next)}`
+  }
+  expect(keys).toEqual(['job:Keyed 0', 'job:Keyed 1', 'job:Keyed 2', 'queue:mail null'])
+  const one = await t.call('GET', '/api/v1/limits?id=queue%3Amail')
+  expect([one.body.items.length, one.body.next]).toEqual([1, null])
+  expect((await t.call('GET', '/api/v1/limits?cursor=x')).status).toBe(400)
+  open()
+})
+
 test('the numbers of a limit are changed and reset, and the audit names them', async () => {
   const entries: AuditEntry[] = []
   const t = api({ audit: (entry) => void entries.push(entry) })

@@ -3,20 +3,24 @@
 import type { Limit, Page } from '../../api/types.ts'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { Paging } from '../../components/paging.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
+import { useQuery } from '../../live/use-query.ts'
 import { LimitActions } from './change.tsx'
 import { limitName } from './name.ts'
 
 const APP = { id: 'app', kind: 'app', name: '' } as const
 
 export default function Limits() {
-  const { data, error, reload } = useData<Page<Limit>>('/limits')
-  const hasApp = data?.items.some(({ kind }) => kind === 'app')
+  const [{ cursor }] = useQuery()
+  const { data, error, reload } = useData<Page<Limit>>('/limits', { cursor, limit: 100 })
+  // By name it is the first.
+  const hasApp = cursor !== undefined || data?.items.some(({ kind }) => kind === 'app')
   return (
     <main class="main" id="main" tabIndex={-1}>
       <Head title={t('limits.title')}>{data && !hasApp && <LimitActions limit={APP} reload={reload} />}</Head>
@@ -33,6 +37,7 @@ export default function Limits() {
         {data && data.items.length > 0 && (
           <Table label={t('limits.title')} rows={data.items} columns={columns(reload)} keyOf={keyOf} />
         )}
+        {data && <Paging next={data.next} />}
       </section>
     </main>
   )

@@ -70,9 +70,10 @@ function trendText(trend: Queue['trend']): string {
 
 /** The limits that hold for all jobs of the queue, and the way to set one. */
 function Limits({ queue }: { queue: string }) {
-  const { data, reload } = useData<Page<Limit>>('/limits')
-  const held = data?.items.filter(({ kind, name }) => kind === 'app' || (kind === 'queue' && name === queue)) ?? []
-  const isLimited = held.some(({ kind }) => kind === 'queue')
+  const ofApp = useData<Page<Limit>>('/limits', { id: 'app' })
+  const ofQueue = useData<Page<Limit>>('/limits', { id: `queue:${queue}` })
+  const held = [ofApp, ofQueue].flatMap(({ data }) => data?.items ?? [])
+  const reload = async () => void (await Promise.all([ofApp.reload(), ofQueue.reload()]))
   return (
     <>
       {held.map((limit) => (
@@ -86,7 +87,7 @@ function Limits({ queue }: { queue: string }) {
           <LimitActions limit={limit} reload={reload} />
         </p>
       ))}
-      {data && !isLimited && about.value?.readOnly === false && (
+      {ofQueue.data?.items.length === 0 && about.value?.readOnly === false && (
         <p class="note row wraps">
           <span class="grow">{t('queues.noLimit')}</span>
           <LimitActions limit={{ id: `queue:${queue}`, kind: 'queue', name: queue }} reload={reload} />
