@@ -106,17 +106,27 @@ inBrowser('imports on the dashboard', (open) => {
     await dialog.getByLabel('Delimiter').selectOption(';')
     await dialog.getByText('The file cannot be imported like this').waitFor({ state: 'detached' })
 
-    await dialog.getByText('Name and limits of the task').click()
+    await dialog.getByText('Name, meta and limits of the task').click()
     await dialog.getByLabel('Name', { exact: true }).fill('Spring prices')
     await dialog.getByLabel('Concurrent rows').fill('3')
     await dialog.getByLabel('Stop after rejections').fill('5%')
     await dialog.getByLabel('Then').selectOption('cancel the rest')
+    const pairOf = (n: number) =>
+      [dialog.getByPlaceholder('name').nth(n), dialog.getByPlaceholder('value').nth(n)] as const
+    for (const [i, pair] of [
+      ['user', '7'],
+      ['season', 'spring'],
+    ].entries()) {
+      for (const [k, field] of pairOf(i).entries()) await field.fill(pair[k] ?? '')
+    }
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
     await dialog.getByRole('button', { name: 'Start 1 row' }).click()
     await page.getByRole('heading', { name: 'Spring prices' }).waitFor()
     expect(faults.splice(0).every((fault) => fault.includes('400'))).toBe(true)
     await until(async () => (await hq.tasks.list()).items.length === 1)
-    expect((await hq.tasks.list()).items[0]).toMatchObject({ window: 3, maxFailures: '5%', onMaxFailures: 'cancel' })
+    expect((await hq.tasks.list()).items[0]).toMatchObject({
+      ...{ window: 3, maxFailures: '5%', onMaxFailures: 'cancel', meta: { user: '7', season: 'spring' } },
+    })
     const [row] = (await hq.tasks.list()).items
     const events = await hq.store.tasks.events(row?.id ?? '', { limit: 1 })
     expect(JSON.parse(events[0]?.args ?? '')).toEqual([{ name: 'cédille', price: '1,5' }])

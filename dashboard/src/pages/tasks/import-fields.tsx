@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import type { DryRun } from '../../api/types.ts'
 import { t } from '../../i18n/index.ts'
-import type { ImportForm, LimitName, ReadingName } from './import-form.ts'
+import { type ImportForm, type LimitName, type MetaPair, MOST_META, type ReadingName } from './import-form.ts'
 
 const DELIMITERS = [',', ';', '\t', '|']
 /** The encodings that the server detects. */
@@ -94,9 +94,10 @@ const delimiterName = (delimiter: string) => (delimiter === '\t' ? t('import.tab
 interface LimitFieldsProps {
   form: ImportForm
   onLimits(limits: ImportForm['limits']): void
+  onMeta(meta: ImportForm['meta']): void
 }
 
-export function LimitFields({ form: { file, limits }, onLimits }: LimitFieldsProps) {
+export function LimitFields({ form: { file, limits, meta }, onLimits, onMeta }: LimitFieldsProps) {
   const field = (name: LimitName) => ({
     value: limits[name] ?? '',
     onInput: (event: { currentTarget: { value: string } }) =>
@@ -123,7 +124,41 @@ export function LimitFields({ form: { file, limits }, onLimits }: LimitFieldsPro
           onPick={(onMaxFailures) => onLimits({ ...limits, onMaxFailures })}
         />
       </div>
+      <MetaFields meta={meta} onMeta={onMeta} />
     </details>
+  )
+}
+
+interface MetaFieldsProps {
+  meta: ImportForm['meta']
+  onMeta(meta: ImportForm['meta']): void
+}
+
+/** A row for each pair, and an empty one for another. */
+function MetaFields({ meta, onMeta }: MetaFieldsProps) {
+  const pairs: readonly MetaPair[] = [...meta, ['', ''] as const].slice(0, MOST_META)
+  const set = (i: number, pair: MetaPair) => onMeta(Object.assign([...meta], { [i]: pair }))
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset would have a border and a legend
+    <div class="field" role="group" aria-label={t('import.meta')}>
+      {t('import.meta')}
+      {pairs.map(([name, value], i) => (
+        <div class="pairs" key={i}>
+          <input
+            aria-label={t('import.metaName')}
+            placeholder={t('import.metaName')}
+            value={name}
+            onInput={(event) => set(i, [event.currentTarget.value, value])}
+          />
+          <input
+            aria-label={t('import.metaValue')}
+            placeholder={t('import.metaValue')}
+            value={value}
+            onInput={(event) => set(i, [name, event.currentTarget.value])}
+          />
+        </div>
+      ))}
+    </div>
   )
 }
 

@@ -17,7 +17,13 @@ export interface ImportForm {
   columns: Readonly<Record<string, string | null>>
   /** The name and the limits of the task. */
   limits: Partial<Record<LimitName, string>>
+  /** The meta by which the task is found; pairs without a name do not count. */
+  meta: readonly MetaPair[]
 }
+
+export type MetaPair = readonly [name: string, value: string]
+/** The most pairs, as the server takes them. */
+export const MOST_META = 4
 
 /** The members of a form for another file, or for one that is read in another way. */
 export const UNREAD = { headers: [], columns: {} } as const satisfies Partial<ImportForm>
@@ -40,7 +46,13 @@ export function readingQuery({ job, reading, headers, columns }: ImportForm): Qu
 
 /** Returns the query that imports the file. */
 export function importQuery(form: ImportForm): Query {
-  return { ...readingQuery(form), ...form.limits, name: form.limits.name || form.file?.name }
+  const meta = form.meta.filter(([name]) => name !== '').map(([name, value]) => [`meta.${name}`, value])
+  return {
+    ...readingQuery(form),
+    ...form.limits,
+    ...Object.fromEntries(meta),
+    name: form.limits.name || form.file?.name,
+  }
 }
 
 /** Returns the ways to read the file that the error about it offers. */

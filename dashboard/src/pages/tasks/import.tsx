@@ -27,7 +27,7 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
   const { route } = useLocation()
   const jobs = about.value?.jobs ?? []
   const [form, setForm] = useState<ImportForm>({
-    ...{ file: dropped, job: jobs.length === 1 ? (jobs[0]?.name ?? '') : '', reading: {}, limits: {} },
+    ...{ file: dropped, job: jobs.length === 1 ? (jobs[0]?.name ?? '') : '', reading: {}, limits: {}, meta: [] },
     ...UNREAD,
   })
   const [found, setFound] = useState<Found>()
@@ -160,7 +160,13 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
         </label>
       </div>
       {form.file && <ReadingFields form={form} run={found?.run} onReading={readWith} />}
-      {form.file && <LimitFields form={form} onLimits={(limits) => setForm({ ...form, limits })} />}
+      {form.file && (
+        <LimitFields
+          form={form}
+          onLimits={(limits) => setForm({ ...form, limits })}
+          onMeta={(meta) => setForm({ ...form, meta })}
+        />
+      )}
       {found && (
         <Preview run={found.run} columns={form.columns} onColumns={(columns) => setForm({ ...form, columns })} />
       )}
