@@ -5,6 +5,7 @@ import { JOB, type Job, type JobReturning } from '../client/job.ts'
 import type { CronInfo } from '../cron/crons.ts'
 import { JobEvents, type JobEventsOptions } from '../events/events.ts'
 import { AllJobs } from '../inspect/all-jobs.ts'
+import type { BulkResult } from '../inspect/bulk.ts'
 import { type DuplicateChanges, duplicateJob, editJob } from '../inspect/edit.ts'
 import type { SetEntry } from '../inspect/entry.ts'
 import { type Found, findJob } from '../inspect/find.ts'
@@ -27,10 +28,22 @@ import { Metrics } from '../metrics/metrics.ts'
 import { type OrderedTotals, orderedTotals } from '../ordered/totals.ts'
 import type { Store } from '../store/contract.ts'
 import type { TaskEvent } from '../tasks/event.ts'
+import { messageText } from '../tasks/messages.ts'
+import type { Task } from '../tasks/task.ts'
 import { Tasks } from '../tasks/tasks.ts'
 import { tasksWith } from '../tasks/with-meta.ts'
 import { UniqueLocks } from '../unique/locks.ts'
 import type { Runtime } from './runtime.ts'
+
+/** Retries rows as they are. A task that can't be retried refuses all of them. */
+async function retryIndexes(task: Task, indexes: readonly number[]): Promise<BulkResult> {
+  try {
+    const { rows } = await task.retry({ rows: indexes.map((index) => ({ index })) })
+    return { done: rows, refused: indexes.length - rows }
+  } catch (error) {
+    return { done: 0, refused: indexes.length, error }
+  }
+}
 
 /** The part of an app that reads and changes what is in its store. */
 export class Inspection {
@@ -64,7 +77,12 @@ export class Inspection {
     this.batches = new Batches(app)
     this.alerts = new Alerts(app)
     this.metrics = new Metrics(app)
-    this.jobs = new AllJobs({ app, tasksWith: (meta) => tasksWith(app, meta) })
+    this.jobs = new AllJobs({
+      app,
+      tasksWith: (meta) => tasksWith(app, meta),
+      messageText,
+      retryRows: (task, indexes) => retryIndexes(this.tasks.get(task), indexes),
+    })
     this.retries = new JobSet(app, 'retry')
     this.scheduled = new JobSet(app, 'schedule')
     this.dead = new JobSet(app, 'dead')

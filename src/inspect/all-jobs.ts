@@ -5,7 +5,8 @@ import { isObject } from '../job/json.ts'
 import { checkOptions, type OptionKind, shown } from '../job/options.ts'
 import { added, type BulkResult, type SweepOptions } from './bulk.ts'
 import { FILTER_TEXTS, filterOf, type JobFilter } from './filter.ts'
-import { type SearchPort, sourcesOf } from './job-sources.ts'
+import { sourcesOf } from './job-sources.ts'
+import { orderedSizes } from './ordered-source.ts'
 import { type Search, searchOf } from './pattern.ts'
 import { JobRecord } from './record.ts'
 import {
@@ -15,6 +16,7 @@ import {
   type Matcher,
   SEARCHED_STATES,
   type SearchedState,
+  type SearchPort,
   type Source,
   wrongCursor,
 } from './source.ts'
@@ -36,8 +38,8 @@ export interface JobsFilter extends JobFilter {
 
 export interface StateCount {
   state: SearchedState
-  /** All jobs of the state. */
-  size: number
+  /** All jobs of the state; null when the store does not count them. */
+  size: number | null
   /** The jobs that match, of those that were scanned. */
   matching: number
   scanned: number
@@ -70,6 +72,8 @@ const FILTER: Readonly<Record<string, OptionKind>> = {
 const SEARCH_MS = 150
 /** A count of all states takes about this long. */
 const COUNT_MS = 250
+/** The store does not count these rows. */
+const ROWS = { rejected: null, finished: null }
 /** The tasks of this many searches by `meta` are remembered. */
 const REMEMBERED = 20
 /** One read of a count returns about this many jobs. */
@@ -124,13 +128,20 @@ export class AllJobs {
     return { items, next: null, scanned }
   }
 
-  /** Counts the jobs of each state that match, among those that it can scan in a quarter of a second. @throws INVALID_OPTION */
+  /**
+   * Counts the jobs of each state that match, among those that it can scan in a quarter of a second. Without any filter it
+   * leaves out rejected and finished rows, because it would have to read all tasks. @throws INVALID_OPTION
+   */
   async count(filter: JobsFilter = {}, view: SearchView = {}): Promise<StateCount[]> {
     const matcher = await this.#matcherOf('jobs.count', filter, view)
     const { store, now } = this.#port.app
-    const [stats, succeeded] = await Promise.all([statsOf(store, now()), store.jobSets.size('finished')])
+    const [stats, succeeded, ordered] = await Promise.all([
+      statsOf(store, now()),
+      store.jobSets.size('finished'),
+      orderedSizes(store, now()),
+    ])
     const { scheduled, retries: retry, limited, backlog, enqueued: queued, busy: running, dead } = stats
-    const sizes = { scheduled, retry, limited, backlog, queued, running, dead, succeeded }
+    const sizes = { scheduled, retry, limited, backlog, queued, running, dead, succeeded, ...ordered, ...ROWS }
     const { states } = matcher
     const counts: StateCount[] = []
     const began = performance.now()
@@ -138,9 +149,11 @@ export class AllJobs {
       const size = sizes[state]
       // The time that a state does not need goes to those after it.
       const end = began + (COUNT_MS * (i + 1)) / states.length
-      const count = matcher.isOpen
-        ? { matching: size, scanned: size, complete: true }
-        : await counted(await sourcesOf(this.#port, { ...matcher, states: [state] }), end)
+      if (size === null && matcher.isOpen && filter.states === undefined) continue
+      const count =
+        matcher.isOpen && size !== null
+          ? { matching: size, scanned: size, complete: true }
+          : await counted(await sourcesOf(this.#port, { ...matcher, states: [state] }), end)
       counts.push({ state, size, ...count })
     }
     return counts
@@ -148,7 +161,8 @@ export class AllJobs {
 
   /**
    * Acts on all jobs that match. The filter must name its states, and the action must apply to each of them. `retry` and
-   * `addToQueue` send jobs to their queues, and `retry` lowers their `retry_count` by one. `kill` calls no death handlers.
+   * `addToQueue` send jobs to their queues, and `retry` lowers their `retry_count` by one; it begins a run of the task of
+   * rejected rows, and resurrects ids in the morgue. `kill` calls no death handlers.
    * `cancel` counts jobs that have ended meanwhile as `refused`.
    * @throws INVALID_OPTION; the signal's reason
    */

@@ -1,31 +1,28 @@
-/** Where jobs of a state are read from: a set, a queue, the backlogs of tasks, or the workers. */
+/** Where jobs of a state are read from: a set, a queue, the rows of tasks, an ordered queue, or the workers. */
 
 import type { AppPort } from '../app/port.ts'
 import type { SetName } from '../store/contract.ts'
-import { backlogSource } from './backlog-source.ts'
 import type { BulkResult, SweepOptions } from './bulk.ts'
+import { orderedSource } from './ordered-source.ts'
 import { Queue, QueuedJob } from './queue.ts'
+import { rowSource } from './row-source.ts'
 import { type Running, RunningSet, runningAmong } from './running.ts'
 import { JobSet } from './set.ts'
 import {
   cancelPages,
   isIn,
+  isOrderedState,
+  isRowState,
   type JobAction,
   type JobHit,
   type Matcher,
   type SearchedState,
+  type SearchPort,
   type Source,
 } from './source.ts'
 import { limitedSets } from './walk.ts'
 
 type SetAction = Exclude<JobAction, 'cancel'>
-
-/** The parts of an app that a search uses. */
-export interface SearchPort {
-  readonly app: AppPort
-  /** Resolves with the ids of the tasks whose `meta` has these values. */
-  tasksWith(meta: Readonly<Record<string, string | number>>): Promise<ReadonlySet<string>>
-}
 
 /** One step cancels this many jobs. */
 const PAGE = 500
@@ -40,8 +37,11 @@ export async function sourcesOf(port: SearchPort, matcher: Matcher): Promise<Sou
     if (state === 'running') sources.push(runningSource(app, matcher))
     else if (state === 'limited') {
       for (const set of (await limitedSets(store)).sort()) sources.push(setSource(app, matcher, state, set, set))
-    } else if (state === 'backlog') sources.push(backlogSource(app, matcher))
-    else if (state === 'queued') {
+    } else if (isRowState(state)) sources.push(rowSource(port, matcher, state))
+    else if (isOrderedState(state)) {
+      const queues = (await store.ordered.queues()).filter((name) => (matcher.queue ?? name) === name)
+      for (const name of queues.sort()) sources.push(orderedSource(app, matcher, state, name))
+    } else if (state === 'queued') {
       const { queue } = matcher
       const queues = (await store.jobs.queues(queue === undefined ? undefined : [queue])).filter(({ size }) => size > 0)
       for (const name of queues.map(({ name }) => name).sort()) sources.push(queueSource(app, matcher, name))

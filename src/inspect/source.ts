@@ -2,6 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import { type HighkiqError, invalidOption } from '../job/errors.ts'
+import type { Message } from '../store/contract.ts'
 import { added, type BulkResult, type SweepOptions } from './bulk.ts'
 import { requestCancellations } from './cancel-requests.ts'
 import type { Search } from './pattern.ts'
@@ -15,19 +16,52 @@ import type { Page } from './walk.ts'
 export const SEARCHED_STATES = [
   'retry',
   'dead',
+  'rejected',
+  'morgue',
   'scheduled',
   'limited',
   'backlog',
   'queued',
+  'ordered',
   'running',
   'succeeded',
+  'finished',
 ] as const
 export type SearchedState = (typeof SEARCHED_STATES)[number]
+
+/** The states of rows of tasks: in the backlog; rejected; finished, of tasks that keep the arguments of all rows. */
+const ROW_STATES = ['backlog', 'rejected', 'finished'] as const satisfies SearchedState[]
+export type RowState = (typeof ROW_STATES)[number]
+
+export function isRowState(state: SearchedState): state is RowState {
+  return (ROW_STATES as readonly SearchedState[]).includes(state)
+}
+
+/** The states of ids of ordered queues: those that wait, and dead ones. */
+const ORDERED_STATES = ['ordered', 'morgue'] as const satisfies SearchedState[]
+export type OrderedState = (typeof ORDERED_STATES)[number]
+
+export function isOrderedState(state: SearchedState): state is OrderedState {
+  return (ORDERED_STATES as readonly SearchedState[]).includes(state)
+}
+
+/** The parts of an app that a search uses. */
+export interface SearchPort {
+  readonly app: AppPort
+  /** Resolves with the ids of the tasks whose `meta` has these values. */
+  tasksWith(meta: Readonly<Record<string, string | number>>): Promise<ReadonlySet<string>>
+  messageText(message: Message): string
+  /** Retries rejected rows of a task, as they are. */
+  retryRows(task: string, indexes: readonly number[]): Promise<BulkResult>
+}
 
 /** A job that a search has found. */
 export interface JobHit {
   state: SearchedState
-  /** A SetEntry, a QueuedJob or a Running; of the state `backlog` a row, as the job that it will be. */
+  /**
+   * A SetEntry, a QueuedJob or a Running. Of the states `backlog`, `rejected` and `finished` a row as its job; of `ordered`
+   * and `morgue` an id whose arguments are the id and its payloads, and whose class is its queue.
+   */
   job: JobRecord
   /** When it is due, died or finished, entered its queue or its task, or started; null when this is not known. */
   at: Date | null
@@ -35,10 +69,10 @@ export interface JobHit {
 
 /** The actions, and the states to which each applies. */
 export const JOB_ACTIONS = {
-  retry: ['retry', 'dead'],
+  retry: ['retry', 'dead', 'rejected', 'morgue'],
   addToQueue: ['scheduled', 'succeeded'],
   kill: ['scheduled', 'retry'],
-  delete: ['scheduled', 'retry', 'limited', 'queued', 'dead', 'succeeded'],
+  delete: ['scheduled', 'retry', 'limited', 'queued', 'ordered', 'dead', 'morgue', 'succeeded'],
   cancel: ['backlog', 'running'],
 } as const satisfies Record<string, readonly SearchedState[]>
 export type JobAction = keyof typeof JOB_ACTIONS

@@ -1,5 +1,6 @@
 /** Frequent errands, each begun on the overview and done within a number of clicks. */
 
+import { BusinessFailure } from 'highkiq'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { inBrowser } from './browser.ts'
@@ -35,6 +36,58 @@ inBrowser('clicks', (open) => {
     await page.getByText('1 job went to its queue.').waitFor()
     expect(await clicks()).toBeLessThanOrEqual(3)
     expect((await hq.queue('default').page()).items.map(({ args }) => args)).toEqual([[{ customer: 4711 }]])
+  })
+
+  test('a search and three clicks find the rejected row of a customer, show why, and retry it', async () => {
+    let isFixed = false
+    const { page, hq } = await open('/', {
+      before: async ({ hq, work }) => {
+        const job = hq.job('ImportOrder', async (_ctx, { customer }: { customer: number }) => {
+          if (customer === 4711 && !isFixed) throw new BusinessFailure('no such box')
+        })
+        const rows = [4710, 4711].map((customer): [{ customer: number }] => [{ customer }])
+        const task = await hq.tasks.create(job, rows, { name: 'Orders' })
+        await work()
+        await task.wait({ every: 10 })
+        isFixed = true
+      },
+    })
+    const clicks = await countingClicks(page)
+    await button(page, 'Search or jump to a jid Ctrl K').click()
+    await page.getByRole('dialog').getByRole('searchbox').fill('customer = 4711')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.locator('tbody tr').count(), SOON).toBe(1)
+    await page.locator('tbody tr').getByText('no such box').click()
+    await page.getByRole('heading', { name: 'ImportOrder' }).waitFor()
+    await page.getByText('no such box').waitFor()
+    await button(page, 'Retry now').click()
+    await page.getByText('1 job went to its queue.').waitFor()
+    expect(await clicks()).toBeLessThanOrEqual(3)
+    const task = hq.tasks.get((await hq.tasks.list()).items[0]?.id ?? '')
+    await task.wait({ every: 10 })
+    expect(await task.status()).toMatchObject({ run: 2, counts: { finished: 2 } })
+  })
+
+  test('a dead id of an ordered queue is found by its payload, and resurrected', async () => {
+    const { page, hq } = await open('/', {
+      before: async ({ hq }) => {
+        const { ordered } = hq.store
+        await ordered.define('Sync', 1)
+        const push = { id: '7', payload: '{"customer":4711}', score: 1, performIn: 4e9 }
+        await ordered.push('Sync', 1, [push], Date.now())
+        await ordered.act('Sync', 'kill', ['7'], { error: 'card declined', now: Date.now() })
+      },
+    })
+    await button(page, 'Search or jump to a jid Ctrl K').click()
+    await page.getByRole('dialog').getByRole('searchbox').fill('customer = 4711')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.locator('tbody tr').count(), SOON).toBe(1)
+    await page.locator('tbody tr').getByRole('checkbox').check()
+    await page.getByRole('region', { name: 'Selection' }).getByRole('button', { name: 'Retry now' }).click()
+    await page.getByText('1 job went to its queue.').waitFor()
+    expect(await hq.store.ordered.morgue('Sync', 'id', { limit: 10 })).toEqual([])
+    await page.locator('tbody tr').getByText('Sync').first().click()
+    await page.locator('aside.drawer').getByText('card declined').waitFor()
   })
 
   test('two clicks pause a task, one more lowers its concurrent rows, and one resumes it', async () => {

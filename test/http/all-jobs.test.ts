@@ -1,3 +1,4 @@
+import { BusinessFailure } from 'highkiq'
 import type { AuditEntry } from 'highkiq/http'
 import { expect, test, vi } from 'vitest'
 import { gate, until } from '../engine/bench.ts'
@@ -29,6 +30,19 @@ async function furnish(t: Api): Promise<void> {
   ])
 }
 
+/** Returns the items of all pages: an answer that took long ends before the last job. */
+async function itemsOf<T>({ call }: Api, query: string): Promise<{ items: T[]; scanned: number }> {
+  const found: { items: T[]; scanned: number } = { items: [], scanned: 0 }
+  for (let cursor = ''; ; ) {
+    const { status, body, text } = await call('GET', `/api/v1/jobs?${query}${cursor}`)
+    expect(status, text).toBe(200)
+    found.items.push(...body.items)
+    found.scanned += body.scanned
+    if (body.next === null) return found
+    cursor = `&cursor=${encodeURIComponent(body.next)}`
+  }
+}
+
 interface Item {
   jid: string
   state: string
@@ -36,24 +50,17 @@ interface Item {
   queue: string
 }
 
-async function listed({ call }: Api, query: string): Promise<string[]> {
-  const found: string[] = []
-  for (let cursor = ''; ; ) {
-    const { status, body, text } = await call('GET', `/api/v1/jobs?limit=1&${query}${cursor}`)
-    expect(status, text).toBe(200)
-    found.push(...body.items.map(({ state, jid }: Item) => `${state} ${Number.parseInt(jid, 16)}`))
-    if (body.next === null) return found
-    cursor = `&cursor=${encodeURIComponent(body.next)}`
-  }
+async function listed(t: Api, query: string): Promise<string[]> {
+  const { items } = await itemsOf<Item>(t, `limit=1&${query}`)
+  return items.map(({ state, jid }) => `${state} ${Number.parseInt(jid, 16)}`)
 }
 
 test('jobs of all states are listed in one list, and each has a key for the routes of its state', async () => {
   const t = api()
   await furnish(t)
-  const { body } = await t.call('GET', '/api/v1/jobs')
-  expect(body.next).toBe(null)
-  expect(body.scanned).toBe(5)
-  expect(body.items).toMatchObject([
+  const { items, scanned } = await itemsOf<Item>(t, '')
+  expect(scanned).toBe(5)
+  expect(items).toMatchObject([
     { state: 'retry', class: 'Mail', error: { class: 'Refused', message: 'no such box' }, tags: ['vip'] },
     { state: 'dead', jid: jid(6), at: '1970-01-01T00:33:20.000Z' },
     { state: 'dead', jid: jid(5) },
@@ -66,7 +73,7 @@ test('jobs of all states are listed in one list, and each has a key for the rout
     queued: 'queues/low/jobs',
     dead: 'dead',
   }
-  for (const { state, jid, key } of body.items as Item[]) {
+  for (const { state, jid, key } of items) {
     const path = `/api/v1/${paths[state]}/${jid}?key=${encodeURIComponent(key)}`
     expect((await t.call('GET', path)).body, path).toMatchObject({ jid })
   }
@@ -118,12 +125,16 @@ test('the jobs of each state are counted, all of them and those that match', asy
   expect(counts).toEqual([
     ['retry', 1, 1, true],
     ['dead', 2, 1, true],
+    ['rejected', null, 0, true],
+    ['morgue', 0, 0, true],
     ['scheduled', 1, 0, true],
     ['limited', 0, 0, true],
     ['backlog', 0, 0, true],
     ['queued', 1, 0, true],
+    ['ordered', 0, 0, true],
     ['running', 0, 0, true],
     ['succeeded', 0, 0, true],
+    ['finished', null, 0, true],
   ])
   expect((await t.call('GET', '/api/v1/jobs/counts?state=dead')).body.items).toMatchObject([{ size: 2, matching: 2 }])
 })
@@ -160,6 +171,86 @@ test('an action applies to all jobs that match in the named states, and is recor
     }
   }
   expect(await t.hq.dead.size()).toBe(1)
+})
+
+test('rejected rows are found by arguments and reason, counted and retried, and finished rows of tasks that keep them', async () => {
+  const t = api()
+  let isFixed = false
+  const Row = t.hq.job('Row', { queue: 'rows' }, async (_ctx, { customer }: { customer: number }) => {
+    if (customer === 4711 && !isFixed) throw new BusinessFailure('no such box', { code: 'box' })
+  })
+  const rows = [[{ customer: 1 }], [{ customer: 4711 }]] as [{ customer: number }][]
+  const kept = await t.hq.tasks.create(Row, rows, { keepArgs: 'all' })
+  const plain = await t.hq.tasks.create(Row, rows)
+  await t.work({ queues: ['rows'] })
+  for (const task of [kept, plain]) await task.wait({ every: 10 })
+  const found = async (query: string) => {
+    const { items } = await itemsOf<Item & { error: object; task: object }>(t, query)
+    return items.sort((a, b) => (a.jid < b.jid ? -1 : 1))
+  }
+  const rejected = [`${kept.id}00000001`, `${plain.id}00000001`].sort()
+  expect(await found('args.0.customer=4711')).toMatchObject(
+    rejected.map((jid) => ({
+      ...{ state: 'rejected', jid, class: 'Row', queue: 'rows', error: { class: 'box', message: 'no such box' } },
+      task: { id: jid.slice(0, 16), index: 1 },
+    })),
+  )
+  for (const query of ['state=rejected', 'error=such', 'errorClass=box', `state=rejected&jid=${rejected[0]}&limit=1`]) {
+    expect(
+      (await found(query)).map(({ jid }) => jid),
+      query,
+    ).toEqual(query.includes('jid') ? [rejected[0]] : rejected)
+  }
+  expect(await found('state=finished')).toMatchObject([{ jid: `${kept.id}00000000`, error: null }])
+  const counts = async (query: string) => (await t.call('GET', `/api/v1/jobs/counts?${query}`)).body.items
+  expect(await counts('state=rejected,dead&class=Row')).toMatchObject([
+    { state: 'dead', size: 0 },
+    { state: 'rejected', size: null, matching: 2, scanned: 2, complete: true },
+  ])
+  expect(await counts('state=rejected')).toMatchObject([{ matching: 2 }])
+  expect((await counts('')).map(({ state }: Item) => state)).not.toContain('rejected')
+  isFixed = true
+  const { body } = await t.call('POST', '/api/v1/jobs/all/retry', {
+    json: { state: ['retry', 'dead', 'rejected'], args: { '0.customer': 4711 } },
+  })
+  expect(body).toEqual({ done: 2, refused: 0, ended: true })
+  for (const task of [kept, plain]) {
+    await task.wait({ every: 10 })
+    expect(await task.status()).toMatchObject({ run: 2, counts: { finished: 2, failed: 0 } })
+  }
+})
+
+test('ids of ordered queues are found by their payloads, resurrected and deleted', async () => {
+  const t = api()
+  const { ordered } = t.hq.store
+  const push = (id: string, customer: number) => ({
+    ...{ id, payload: JSON.stringify({ customer }), score: 1, performIn: 4e9 },
+  })
+  for (const queue of ['Sync', 'Mail']) {
+    await ordered.define(queue, 2)
+    await ordered.push(queue, 2, [push('7', 4711), push('8', 1), push('9', 4711)], Date.now())
+  }
+  await ordered.act('Sync', 'kill', ['7', '8'], { error: 'no such box', now: Date.now() })
+  const found = async (query: string) => {
+    const { items } = await itemsOf<Item & { orderedId: string }>(t, query)
+    return items.map(({ state, queue, orderedId }) => [state, queue, orderedId].join(' '))
+  }
+  expect(await found('args.*.customer=4711')).toEqual([
+    ...['morgue Sync 7', 'ordered Mail 7', 'ordered Mail 9', 'ordered Sync 9'],
+  ])
+  expect(await found('error=such&queue=Sync')).toEqual(expect.arrayContaining(['morgue Sync 7', 'morgue Sync 8']))
+  expect(await found('state=morgue,ordered&limit=1')).toHaveLength(6)
+  expect((await t.call('GET', '/api/v1/jobs/counts?state=morgue,ordered')).body.items).toMatchObject([
+    { state: 'morgue', size: 2, matching: 2 },
+    { state: 'ordered', size: 4, matching: 4 },
+  ])
+  const all = (action: string, json: object) => t.call('POST', `/api/v1/jobs/all/${action}`, { json })
+  const args = { '*.customer': 4711 }
+  expect((await all('retry', { state: ['morgue'], args })).body).toMatchObject({ done: 1, refused: 0 })
+  expect(await found('state=morgue')).toEqual(['morgue Sync 8'])
+  expect((await all('delete', { state: ['morgue'] })).body).toMatchObject({ done: 1 })
+  expect((await all('delete', { state: ['ordered'], queue: 'Sync', args })).body).toMatchObject({ done: 2 })
+  expect(await found('state=morgue,ordered')).toEqual(['ordered Mail 7', 'ordered Mail 8', 'ordered Mail 9'])
 })
 
 test('selected jobs are cancelled by one request, and none that runs is searched for', async () => {

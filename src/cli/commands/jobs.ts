@@ -49,7 +49,7 @@ const COLUMNS: Column<JobHit>[] = [
 ]
 const COUNTS: Column<StateCount>[] = [
   { title: 'STATE', of: ({ state }) => state },
-  { title: 'JOBS', of: ({ size }) => count(size), right: true },
+  { title: 'JOBS', of: ({ size }) => (size === null ? '' : count(size)), right: true },
   {
     title: 'MATCHING',
     of: ({ matching, complete }) => `${complete ? '' : 'at least '}${count(matching)}`,

@@ -34,7 +34,7 @@ const QUERY = {
 const SUMMARIES: Record<JobAction, [id: string, summary: string]> = {
   retry: [
     'retryAllJobs',
-    'All matching jobs that failed are sent to their queues, and their retry counts are decremented',
+    'All matching jobs that failed are sent to their queues, and their retry counts are decremented; rejected rows run again, and dead ids of ordered queues wait again',
   ],
   addToQueue: ['addToQueueAllJobs', 'All matching jobs that are scheduled or done are sent to their queues'],
   kill: ['killAllJobs', 'All matching jobs that wait for their time are moved to the dead set'],

@@ -2,6 +2,7 @@
 
 import type { JobHit, SetEntry } from '../../index.ts'
 import { awaitedLimit, locksOf } from '../../inspect/job-facts.ts'
+import { OrderedRecord } from '../../inspect/ordered-source.ts'
 import type { JobRecord } from '../../inspect/record.ts'
 import { Running } from '../../inspect/running.ts'
 import type { Progress } from '../../job/context.ts'
@@ -46,7 +47,9 @@ export function entrySummaryOf(redaction: Redaction, entry: SetEntry, key: strin
 
 export function hitSummaryOf(redaction: Redaction, { state, job, at }: JobHit, key: string) {
   const process = job instanceof Running ? job.process : null
-  return { state, ...summaryOf(redaction, job, key), ...failureOf(redaction.record(job)), at: timeOf(at), process }
+  const orderedId = job instanceof OrderedRecord ? job.id : null
+  const failure = failureOf(redaction.record(job))
+  return { state, ...summaryOf(redaction, job, key), ...failure, at: timeOf(at), process, orderedId }
 }
 
 /** Returns the progress of a job with a cut note; null for none. */

@@ -161,7 +161,10 @@ const filter = {
 }
 export const JobFilter = s.object(filter)
 
-const SEARCHED = ['scheduled', 'retry', 'limited', 'backlog', 'queued', 'running', 'dead', 'succeeded'] as const
+const SEARCHED = [
+  ...(['scheduled', 'retry', 'limited', 'backlog', 'queued', 'ordered', 'running'] as const),
+  ...(['dead', 'rejected', 'morgue', 'succeeded', 'finished'] as const),
+]
 const ofAnyTime = s.optional(s.must(s.when, 'a time in ISO 8601, or seconds since the epoch'))
 export const JobsFilter = s.object({
   state: s.must(v.pipe(s.list(s.oneOf(SEARCHED)), v.minLength(1)), `a list of states: ${SEARCHED.join(', ')}`),
@@ -177,13 +180,14 @@ export const JobHit = s.object({
   ...failure,
   at: s.described(s.orNull(s.time), 'when it is due, died or finished, entered its queue or its task, or started'),
   process: s.described(s.orNull(s.text), 'of a running job: the identity of its process'),
+  orderedId: s.described(s.orNull(s.text), 'of an ordered queue: the id'),
 })
 export const JobHitList = searched(JobHit)
 export const JobCounts = s.object({
   items: s.list(
     s.object({
       state: s.oneOf(SEARCHED),
-      size: s.described(s.count, 'all jobs of the state'),
+      size: s.described(s.orNull(s.count), 'all jobs of the state; null for rejected and finished rows'),
       matching: s.described(s.count, 'those of the scanned jobs that match'),
       scanned: s.count,
       complete: s.described(s.boolean, 'true when all jobs of the state were scanned'),

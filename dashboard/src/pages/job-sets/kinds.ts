@@ -56,13 +56,17 @@ export const ACTS: Record<SearchedState, readonly Act[]> = {
   limited: [DELETE],
   backlog: [CANCEL],
   queued: [DELETE],
+  ordered: [DELETE],
   running: [CANCEL],
   dead: KINDS.dead.acts,
+  rejected: [RETRY],
+  morgue: [RETRY, DELETE],
   succeeded: KINDS.finished.acts,
+  finished: [],
 }
 
 /** Returns the set that holds the jobs of a state; null for other states. */
-export function setOf(state: JobState): SetName | null {
+export function setOf(state: JobState | SearchedState): SetName | null {
   const found = Object.entries(KINDS).find(([, kind]) => kind.state === state)
   return (found?.[0] as SetName | undefined) ?? null
 }

@@ -1,6 +1,6 @@
 /** The details of a job, the error first, for drawers and the page of the job. */
 
-import type { JobDetail, JobState } from '../../api/types.ts'
+import type { JobDetail, JobState, SearchedState } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { Copy } from '../../components/copy.tsx'
 import { Pill } from '../../components/status.tsx'
@@ -51,10 +51,12 @@ export function JobError({ error }: { error: NonNullable<JobDetail['error']> }) 
 }
 
 /** Shows the state of a job, such as `Retry 4 of 25`. */
-export function JobPill({ job, state }: { job: Pick<JobDetail, 'failures' | 'retries'>; state: JobState }) {
-  const like = (
-    { retry: 'error', dead: 'error', running: 'working', ended: 'finished', succeeded: 'finished' } as const
-  )[state as string]
+export function JobPill(about: { job: Pick<JobDetail, 'failures' | 'retries'>; state: JobState | SearchedState }) {
+  const { job, state } = about
+  const like = {
+    ...({ retry: 'error', dead: 'error', rejected: 'failed', morgue: 'error', running: 'working' } as const),
+    ...({ ended: 'finished', succeeded: 'finished', finished: 'finished' } as const),
+  }[state as string]
   const label =
     state === 'retry' && job.retries !== null
       ? t('job.pill.retryOf', { n: job.failures, all: job.retries })

@@ -8,12 +8,14 @@ import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Progress } from '../../components/progress.tsx'
 import { Pill } from '../../components/status.tsx'
+import { doing } from '../../components/toast.tsx'
 import { language, t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { type Data, useData } from '../../live/use-data.ts'
 import { ActButtons } from '../job-sets/action-buttons.tsx'
-import { act } from '../job-sets/actions.ts'
-import { KINDS, setOf } from '../job-sets/kinds.ts'
+import { act, toastOf } from '../job-sets/actions.ts'
+import { ACTS, KINDS, setOf } from '../job-sets/kinds.ts'
+import { retryRowsByJid } from '../tasks/retry-rows.ts'
 import { CancelButton } from './cancel.tsx'
 import { JobDetailView, JobPill, Next } from './detail.tsx'
 import { ChangeButtons } from './edit.tsx'
@@ -72,8 +74,15 @@ function StatePill({ found: { state, job, event } }: { found: FoundJob }) {
 
 function Acts({ found: { data, reload }, jid }: { found: Data<FoundJob>; jid: string }) {
   if (!data) return null
-  const { state, job } = data
+  const { state, job, event } = data
   const set = setOf(state)
+  if (state === 'ended' && (event?.status === 'failed' || event?.status === 'error')) {
+    const retry = async () => {
+      await doing(retryRowsByJid([jid]), (acted) => toastOf('retry', acted))
+      await reload()
+    }
+    return <ActButtons acts={ACTS.rejected} onAct={() => void retry()} />
+  }
   if (set && job) {
     return (
       <>

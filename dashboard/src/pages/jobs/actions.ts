@@ -2,6 +2,7 @@
 
 import { tell } from '../../api/client.ts'
 import type { Acted, JobCounts, JobHit, SearchedState } from '../../api/types.ts'
+import { encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { doing, say } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
@@ -9,6 +10,7 @@ import { act, partsOf, toastOf } from '../job-sets/actions.ts'
 import { ACTS, type Act, type ActName, setOf } from '../job-sets/kinds.ts'
 import { type SweepName, sweepAll } from '../job-sets/sweep.tsx'
 import { pathOf } from '../queues/queued.tsx'
+import { retryRowsByJid } from '../tasks/retry-rows.ts'
 import { bodyOf, filterText, STATES } from './filter.ts'
 
 /** The list that shows the progress of an action on all that match. */
@@ -27,9 +29,29 @@ export async function actOnSome(name: ActName, jobs: readonly JobHit[], undone: 
   for (const state of new Set(jobs.map((job) => job.state))) {
     const some = jobs.filter((job) => job.state === state)
     const set = setOf(state)
-    if (await (set ? act(set, name, some, undone) : remove(state, some))) isDone = true
+    const acted = set ? act(set, name, some, undone) : name === 'retry' ? retry(state, some) : remove(state, some)
+    if (await acted) isDone = true
   }
   return isDone
+}
+
+/** Retries rejected rows, or dead ids of ordered queues. */
+async function retry(state: SearchedState, jobs: readonly JobHit[]): Promise<boolean> {
+  const acting = state === 'rejected' ? retryRowsByJid(jobs.map(({ jid }) => jid)) : actOnIds('morgue/resurrect', jobs)
+  const acted = await doing(acting, (all) => toastOf('retry', all))
+  return acted !== undefined && acted.done > 0
+}
+
+/** Acts on ids of ordered queues, by a request for each queue. */
+async function actOnIds(path: 'morgue/resurrect' | 'morgue/delete' | 'waiting/delete', jobs: readonly JobHit[]) {
+  const sum: Acted = { done: 0, refused: 0 }
+  for (const queue of new Set(jobs.map((job) => job.queue))) {
+    const ids = jobs.flatMap((job) => (job.queue === queue ? (job.orderedId ?? []) : []))
+    const { ids: done } = await tell<{ ids: number }>('POST', `/ordered/${encoded(queue)}/${path}`, { ids })
+    sum.done += done
+    sum.refused += ids.length - done
+  }
+  return sum
 }
 
 /** Deletes jobs that wait, or cancels jobs that run and rows in backlogs. */
@@ -46,7 +68,11 @@ async function remove(state: SearchedState, jobs: readonly JobHit[]): Promise<bo
     count: n,
   })
   if (!isMeant) return false
-  const acted = await (state === 'queued' ? deleted(jobs) : doing(cancelled(jobs)))
+  const acted = await (state === 'queued'
+    ? deleted(jobs)
+    : state === 'ordered' || state === 'morgue'
+      ? doing(actOnIds(state === 'morgue' ? 'morgue/delete' : 'waiting/delete', jobs))
+      : doing(cancelled(jobs)))
   if (!acted) return false
   say(toastOf(isCancelled ? 'cancel' : 'delete', acted))
   return acted.done > 0

@@ -8,12 +8,16 @@ import { t, type Word } from '../../i18n/index.ts'
 export const STATES: Record<SearchedState, Word> = {
   retry: 'nav.retries',
   dead: 'nav.dead',
+  rejected: 'jobs.rejected',
+  morgue: 'jobs.morgue',
   running: 'jobs.state.running',
   queued: 'jobs.state.queued',
+  ordered: 'jobs.ordered',
   limited: 'jobs.state.limited',
   backlog: 'jobs.backlog',
   scheduled: 'nav.scheduled',
   succeeded: 'nav.finished',
+  finished: 'jobs.finished',
 }
 
 /** The filters with one value, and their labels. */

@@ -150,12 +150,12 @@ function Beside({ open: { state, queue }, id, rows, onDone, onDelete }: BesidePr
 /** Returns how many jobs of the chosen states match. */
 function totalOf({ counts, states }: Searching): { matching: number; complete: boolean } | undefined {
   const all = counts?.items.filter(({ state }) => states.length === 0 || states.includes(state))
-  return (
-    all && {
-      matching: all.reduce((sum, { matching }) => sum + matching, 0),
-      complete: all.every(({ complete }) => complete),
-    }
-  )
+  // Without a filter, rows of tasks are not counted.
+  if (!all || all.length === 0) return undefined
+  return {
+    matching: all.reduce((sum, { matching }) => sum + matching, 0),
+    complete: all.every(({ complete }) => complete),
+  }
 }
 
 function Nothing({ search: { next, scanned }, isNarrow }: { search: JobSearch; isNarrow: boolean }) {

@@ -2,7 +2,7 @@
 
 import { useLocation } from 'preact-iso'
 import type { JobHit } from '../../api/types.ts'
-import { at, encoded } from '../../base.ts'
+import { at, encoded, queryValue } from '../../base.ts'
 import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
 import { t } from '../../i18n/index.ts'
@@ -29,7 +29,11 @@ export function hasDrawer({ state }: JobHit): boolean {
 export function Rows({ rows, chosen, onChoose, onCancel }: RowsProps) {
   const [query, change, link] = useQuery()
   const { route } = useLocation()
-  const pageOf = (job: JobHit) => at(`/jobs/${encoded(job.jid)}`)
+  const pageOf = ({ jid, state, queue, orderedId }: JobHit) => {
+    if (orderedId === null) return at(`/jobs/${encoded(jid)}`)
+    const tab = state === 'morgue' ? 'morgue' : 'waiting'
+    return at(`/ordered/${encoded(queue)}?tab=${tab}&id=${queryValue(orderedId)}`)
+  }
   const columns: Column<Row<JobHit>>[] = [
     {
       name: 'state',

@@ -1,16 +1,14 @@
 /** The states with their counts, and the filters as chips. */
 
 import type { JobCounts, SearchedState } from '../../api/types.ts'
-import { at } from '../../base.ts'
 import { AddChip, Chip, FROM_THE_START, Search } from '../../components/search.tsx'
 import { short } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
-import { liveStats } from '../../live/live-stats.ts'
 import { useQueueNames } from '../../live/queues.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { argumentOf, filterIn, LABELS, labelOf, metaOf, STATES, statesIn, timeOf } from './filter.ts'
 
-/** Each state is a button that narrows the list. Ordered jobs have a page of their own. */
+/** Each state is a button that narrows the list. */
 export function States({ counts }: { counts: JobCounts | undefined }) {
   const [query, change] = useQuery()
   const chosen = statesIn(query)
@@ -18,7 +16,6 @@ export function States({ counts }: { counts: JobCounts | undefined }) {
     const then = chosen.includes(state) ? chosen.filter((one) => one !== state) : [...chosen, state]
     change({ state: then.join(','), job: null, ...FROM_THE_START })
   }
-  const stats = liveStats.value?.stats
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset would have a border and a legend
     <div class="tools first" role="group" aria-label={t('jobs.states')}>
@@ -36,12 +33,6 @@ export function States({ counts }: { counts: JobCounts | undefined }) {
           </button>
         )
       })}
-      <span class="grow" />
-      {stats && stats.ordered.total.length > 0 && (
-        <a class="btn s ghost" href={at('/ordered')}>
-          {t('nav.ordered')} <span class="dim n">{short(stats.ordered.total.length)}</span>
-        </a>
-      )}
     </div>
   )
 }
