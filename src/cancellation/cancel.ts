@@ -36,7 +36,9 @@ const CANCELLED = { kind: 'cancelled', begun: false } as const
 
 /** Cancels a job. @throws INVALID_OPTION */
 export async function cancelJob(app: AppPort, jid: string, options: CancelOptions = {}): Promise<CancelAnswer> {
-  return cancelWithin(app, jid, limitsOf([jid], options))
+  const limits = limitsOf([jid], options)
+  const [version] = await app.store.cancellations.request(jid, app.now())
+  return cancelRequested(app, jid, limits, version as number)
 }
 
 /** @throws INVALID_OPTION */
@@ -52,12 +54,13 @@ export function limitsOf(jids: readonly string[], options: CancelOptions = {}): 
 }
 
 /**
- * Cancels a job. It requests the cancellation first, so that no worker starts the job from then on. Then it searches in the
- * direction in which jobs move, and back, so that it can't miss a job that moves meanwhile.
+ * Cancels a job whose cancellation is requested, so that no worker starts it any more. It searches in the direction in which
+ * jobs move, and back, so that it can't miss a job that moves meanwhile. If there is no such job any more, it withdraws the
+ * request.
+ * @param version that the request has returned
  */
-export async function cancelWithin(app: AppPort, jid: string, limits: Limits): Promise<CancelAnswer> {
+export async function cancelRequested(app: AppPort, jid: string, limits: Limits, version: number): Promise<CancelAnswer> {
   const { store, now } = app
-  await store.cancellations.request(jid, now())
   if (isRow(jid) && (await cancelParked(app, jid))) {
     await store.cancellations.withdraw(jid, now())
     return 'removed'
@@ -78,7 +81,7 @@ export async function cancelWithin(app: AppPort, jid: string, limits: Limits): P
   const event = isRow(jid) ? await store.tasks.event(jid) : null
   if (event && OPEN_STATUSES.includes(event.status)) return 'requested'
   // A worker may have dropped or aborted the job during the search.
-  const state = await store.cancellations.withdraw(jid, now())
+  const state = await store.cancellations.withdraw(jid, now(), version)
   if (state === 'dropped') return removed()
   if (state === 'aborted') return 'signalled'
   if (!search.metOthers) return 'not-found'

@@ -8,8 +8,8 @@ import type { BulkResult } from './bulk.ts'
 import type { JobRecord } from './record.ts'
 
 /**
- * Requests to cancel these jobs, and then withdraws the requests for those that `openOf` does not return: they have ended or
- * moved. These count as refused.
+ * Requests to cancel these jobs, and then withdraws its requests for those that `openOf` does not return: they have ended or
+ * moved. These count as refused. The requests of other callers stay.
  *
  * @param openOf returns those of the jobs that are still where they were found, by their jids
  */
@@ -22,18 +22,14 @@ export async function requestCancellations(
     const payload = readPayload(text)
     return payload ? jidsOf(payload) : []
   })
-  const jids = rows.flat()
-  const earlier = new Set(await cancellations.among(jids))
-  await cancellations.request(jids, now())
+  const jids = [...new Set(rows.flat())]
+  const made = await cancellations.request(jids, now())
+  const versions = new Map(jids.map((jid, i) => [jid, made[i]]))
   const open = await openOf(new Set(jobs.map(({ jid }) => jid)))
-  const isCancelled = async ({ jid }: JobRecord, i: number) => {
-    if (open.has(jid)) return true
-    // A request that was made before this action stays.
-    const own = rows[i]?.filter((one) => !earlier.has(one)) ?? []
-    const states = await Promise.all(own.map((one) => cancellations.withdraw(one, now())))
-    return states.some((state) => state === 'dropped' || state === 'aborted')
-  }
-  const answers = await Promise.all(jobs.map(isCancelled))
+  const closed = [...new Set(rows.flatMap((own, i) => (open.has((jobs[i] as JobRecord).jid) ? [] : own)))]
+  const states = await Promise.all(closed.map((jid) => cancellations.withdraw(jid, now(), versions.get(jid))))
+  const stopped = new Set(closed.filter((_, i) => states[i] === 'dropped' || states[i] === 'aborted'))
+  const answers = jobs.map(({ jid }, i) => open.has(jid) || rows[i]?.some((own) => stopped.has(own)) === true)
   const ended = jobs.find((_, i) => !answers[i])
   const done = answers.filter(Boolean).length
   const error = ended && new Error(`${nameOf(ended.text)} does not run or wait there any more`)

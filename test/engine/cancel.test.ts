@@ -103,6 +103,22 @@ test('cancelling an unknown or ended job returns not-found, and its id can be us
   await ran.atLeast(2)
 })
 
+test('a cancel that finds no job leaves the request of another caller, and the job does not run', async () => {
+  const t = bench()
+  const ran = new Heard<string>()
+  const J = t.hq.job('J', async (_ctx, name: string) => ran.say(name))
+  const ids = ['one', 'two'].map((name) => `own-${name}`)
+  const [one = '', two = ''] = ids
+  expect(await t.hq.cancel(one, { budget: 0 })).toBe('requested')
+  expect(await t.hq.cancel(one)).toBe('not-found')
+  expect(await Promise.all([t.hq.cancel(two), t.another().hq.cancel(two)])).toEqual(['not-found', 'not-found'])
+  expect(await t.hq.store.cancellations.among(ids)).toEqual([one])
+  for (const jid of ids) await J.set({ jid }).performAsync(jid)
+  await t.work()
+  await t.settled()
+  expect(ran.all).toEqual([two])
+})
+
 test('another job that has the id among its arguments is left alone; one with a strange id is found', async () => {
   const t = bench()
   const strange = 'ü "1"\\n'

@@ -4,6 +4,8 @@
 export const MAX_CANCELLATIONS = 100_000
 /** A store drops a cancellation that is older than this when the next one is requested. */
 export const CANCELLATION_LIFE_MS = 30 * 86_400_000
+/** A store counts the callers who request the same cancellation up to this number. */
+export const MOST_CANCELLERS = 16
 /** For this long a store remembers that a cancelled job was found and dropped, and whether it was running. */
 export const DROPPED_LIFE_MS = 60_000
 /** The most cancellations that one call of `since` returns. */
@@ -18,11 +20,16 @@ export type CancellationState = 'requested' | 'dropped' | 'aborted' | 'none'
 export interface CancellationStore {
   /**
    * Requests that a job, or each of some jobs, does not run (any more), wherever it is, and also when there is no such job.
-   * A repeated request changes nothing. A store whose callers share its clock uses that clock, any other store uses `now`.
+   * Returns the version of each job's cancellation. A repeated request keeps the version, and counts as one more caller; `since`
+   * does not return it again. A store whose callers share its clock uses that clock, any other store uses `now`.
    */
-  request(jids: string | readonly string[], now: number): Promise<void>
-  /** Withdraws a request, and returns its state before. */
-  withdraw(jid: string, now: number): Promise<CancellationState>
+  request(jids: string | readonly string[], now: number): Promise<number[]>
+  /**
+   * Withdraws a cancellation, and returns its state before. With the `version` that a call of `request` has returned it withdraws
+   * only the request of that call: the cancellation stays while other callers want it, and for good after the request of
+   * the MOST_CANCELLERS-th one.
+   */
+  withdraw(jid: string, now: number, version?: number): Promise<CancellationState>
   /** Returns those of the jobs that have a cancellation, also one that another program has requested. */
   among(jids: readonly string[]): Promise<string[]>
   /**

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { CancellationEffect, Store } from '#dist/store/contract.js'
+import { type CancellationEffect, MOST_CANCELLERS, type Store } from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, pause, release, sure, textsOf, timed, toQueue, until } from '../bench.ts'
 
 const NEVER = new AbortController().signal
@@ -63,6 +63,68 @@ export const cancellations: Case[] = [
       const { version } = await t.store.cancellations.since(0)
       await t.store.cancellations.request('a', NOW + 1000)
       expect(await t.store.cancellations.since(0)).toEqual({ version, jids: ['a'] })
+      expect(await t.store.cancellations.since(version)).toEqual({ version, jids: [] })
+    },
+  },
+  {
+    name: 'a request returns the version of each cancellation, a repeated one the same',
+    async run(t) {
+      const { cancellations } = t.store
+      const [first = 0] = await cancellations.request('a', NOW)
+      expect(first).toBeGreaterThan(0)
+      expect(await cancellations.since(0)).toEqual({ version: first, jids: ['a'] })
+      const [b = 0, a, c = 0] = await cancellations.request(['b', 'a', 'c'], NOW)
+      expect([a, b > first, c > b]).toEqual([first, true, true])
+      expect(await cancellations.since(0)).toEqual({ version: c, jids: ['a', 'b', 'c'] })
+    },
+  },
+  {
+    name: 'a caller withdraws only its own request: the cancellation stays while another caller wants it',
+    async run(t) {
+      const { cancellations } = t.store
+      const [first] = await cancellations.request('a', NOW)
+      const [second] = await cancellations.request('a', NOW)
+      const [other] = await cancellations.request('b', NOW)
+      expect(await cancellations.withdraw('a', NOW, other)).toBe('requested')
+      expect(await cancellations.withdraw('a', NOW, first)).toBe('requested')
+      expect(await cancellations.among(['a', 'b'])).toEqual(['a', 'b'])
+      expect(await cancellations.withdraw('a', NOW, second)).toBe('requested')
+      expect(await cancellations.withdraw('a', NOW, second)).toBe('none')
+      expect(await cancellations.among(['a', 'b'])).toEqual(['b'])
+      const [third] = await cancellations.request('a', NOW)
+      expect(await cancellations.withdraw('a', NOW, first)).toBe('requested')
+      expect(await cancellations.among(['a'])).toEqual(['a'])
+      expect(third).not.toBe(first)
+    },
+  },
+  {
+    name: 'without a version a cancellation is withdrawn for all callers',
+    async run(t) {
+      const { cancellations } = t.store
+      for (let n = 0; n < 3; n++) await cancellations.request('a', NOW)
+      expect(await cancellations.withdraw('a', NOW)).toBe('requested')
+      expect(await cancellations.withdraw('a', NOW)).toBe('none')
+    },
+  },
+  {
+    name: 'a cancellation that more callers request than a store counts stays',
+    async run(t) {
+      const { cancellations } = t.store
+      const versions: (number | undefined)[] = []
+      for (let n = 0; n < MOST_CANCELLERS + 2; n++) versions.push((await cancellations.request('a', NOW))[0])
+      expect(new Set(versions).size).toBe(1)
+      for (const version of versions) await cancellations.withdraw('a', NOW, version)
+      expect(await cancellations.among(['a'])).toEqual(['a'])
+      const [next = 0] = await cancellations.request('b', NOW)
+      expect(await cancellations.since(versions[0] as number)).toMatchObject({ version: next })
+    },
+  },
+  {
+    name: 'a caller learns that its job was dropped',
+    async run(t) {
+      const [version] = await t.store.cancellations.request('a', NOW)
+      await deliver(t, clearing('a'))
+      expect(await t.store.cancellations.withdraw('a', NOW, version)).toBe('dropped')
     },
   },
   {

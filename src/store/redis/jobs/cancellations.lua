@@ -1,18 +1,25 @@
 -- Withdraws cancellations.
 --
--- They are a sorted set: job → version of its cancellation (about ms of the server's clock), or minus the time when
--- the job was found and dropped: an even number, or an odd one (droppedAt) when the job was running.
+-- They are a sorted set: job → its score. Of a cancelled job it is the version, a multiple of 16 and about ms of the server's
+-- clock, plus the number of callers who requested it besides the first one, at most 15. Of a job that was found and dropped
+-- it is minus the time when: an even number, or an odd one (droppedAt) when the job was running.
 
 -- Withdraws a cancellation and returns what it was: m (requested), d (dropped), b (dropped while it ran) or n (none).
--- The job was dropped now if `dropped` is "d" or "b".
-local function withdrawCancellation(cancelled, iteration, jid, dropped)
-  local version = tonumber(redis.call('ZSCORE', cancelled, jid) or 0)
-  if version == 0 then return 'n' end
-  if version < 0 then return version % 2 == 0 and 'd' or 'b' end
+-- The job was dropped now if `dropped` is "d" or "b". With `version` it withdraws only one caller's request.
+local function withdrawCancellation(cancelled, iteration, jid, dropped, version)
+  local score = tonumber(redis.call('ZSCORE', cancelled, jid) or 0)
+  if score == 0 then return 'n' end
+  if score < 0 then return score % 2 == 0 and 'd' or 'b' end
+  local others = score % 16
+  if version and score - others ~= version then return 'm' end
+  if version and others > 0 then
+    if others < 15 then redis.call('ZINCRBY', cancelled, -1, jid) end
+    return 'm'
+  end
   redis.call('ZREM', cancelled, jid)
   if dropped ~= '' then redis.call('ZADD', cancelled, droppedAt(dropped == 'b'), jid) end
   -- A cancellation of another program stays. The key may hold any type.
-  if redis.pcall('HGET', iteration, 'cancelled') == string.format('%d', math.floor(version / 1000)) then
+  if redis.pcall('HGET', iteration, 'cancelled') == string.format('%d', math.floor((score - others) / 1000)) then
     redis.call('HDEL', iteration, 'cancelled')
   end
   return 'm'

@@ -7,8 +7,10 @@ import {
   type CancellationStore,
   DROPPED_LIFE_MS,
   MAX_CANCELLATIONS,
+  MOST_CANCELLERS,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
+import { pairs } from '../server/chunks.ts'
 import { StorePart } from '../server/server.ts'
 
 /** Sidekiq keeps the state of an iteration for 30 days. */
@@ -19,17 +21,17 @@ const CHUNK = 1000
 const STATES: Record<string, CancellationState> = { m: 'requested', d: 'dropped', b: 'aborted', n: 'none' }
 
 export class Cancellations extends StorePart implements CancellationStore {
-  async request(which: string | readonly string[]): Promise<void> {
+  async request(which: string | readonly string[]): Promise<number[]> {
     const jids = [which].flat()
     const iterations = jids.map((jid) => this.keys.iteration(jid))
     const all = [this.keys.cancelled, this.keys.cancellationVersion, ...iterations]
     const args = [CANCELLATION_LIFE_MS, DROPPED_LIFE_MS, MAX_CANCELLATIONS, ITERATION_SECONDS, ...jids]
-    await this.server.run(lua.requestCancellation, all, args)
+    return (await this.server.run(lua.requestCancellation, all, args)) as number[]
   }
 
-  async withdraw(jid: string): Promise<CancellationState> {
+  async withdraw(jid: string, _now: number, version?: number): Promise<CancellationState> {
     const all = [this.keys.cancelled, this.keys.iteration(jid)]
-    const letter = await this.server.run(lua.withdrawCancellation, all, [jid])
+    const letter = await this.server.run(lua.withdrawCancellation, all, [jid, version ?? ''])
     return STATES[letter as string] as CancellationState
   }
 
@@ -57,8 +59,12 @@ export class Cancellations extends StorePart implements CancellationStore {
     const flat = await this.server.call((client) =>
       client.zrangebyscore(this.keys.cancelled, `(${since}`, '+inf', ...page),
     )
-    const jids = flat.filter((_, i) => i % 2 === 0)
-    const version = jids.length === CANCELLATIONS_PAGE ? flat.at(-1) : newest
-    return { version: Number(version), jids }
+    const rows = pairs<string, string>(flat).map(([jid, score]) => {
+      return { jid, version: Number(score) - (Number(score) % MOST_CANCELLERS) }
+    })
+    // A repeated request has raised the score of the last one.
+    const jids = rows.flatMap(({ jid, version }) => (version === since ? [] : jid))
+    const last = rows.length === CANCELLATIONS_PAGE ? rows.at(-1)?.version : undefined
+    return { version: last ?? newest, jids }
   }
 }

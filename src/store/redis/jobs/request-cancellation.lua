@@ -1,8 +1,9 @@
--- Cancels jobs, for us and for Sidekiq's iterable jobs. A second call changes nothing.
+-- Cancels jobs, for us and for Sidekiq's iterable jobs.
 --
 -- KEYS  1 is the cancellations, 2 is their newest version; then comes the iteration of each job.
 -- ARGV  are ms for which a cancellation is kept, ms for which a dropped one is kept, most cancellations, seconds for which
 --       an iteration is kept, the jobs.
+-- Returns the version of each cancellation.
 -- include: arguments cancel
 
 local cancelled, newest = KEYS[1], KEYS[2]
@@ -18,8 +19,8 @@ redis.call('ZREMRANGEBYSCORE', cancelled, whole(number() - now), -1)
 local excess = redis.call('ZCARD', cancelled) + #KEYS - 3 - number()
 if excess >= 0 then redis.call('ZREMRANGEBYRANK', cancelled, 0, excess) end
 
-local keptSeconds = number()
+local keptSeconds, versions = number(), {}
 for i = 3, #KEYS do
-  cancel(cancelled, newest, KEYS[i], text(), keptSeconds)
+  table.insert(versions, cancel(cancelled, newest, KEYS[i], text(), keptSeconds))
 end
-return 1
+return versions

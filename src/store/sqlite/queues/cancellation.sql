@@ -7,8 +7,9 @@ DELETE FROM hk_cancellation WHERE jid IN (SELECT jid FROM hk_cancellation ORDER 
 -- version: returns the version of a job's cancellation.
 SELECT version FROM hk_cancellation WHERE jid = ?;
 
--- next: makes the version of a new cancellation.
-UPDATE hk_newest_cancellation SET version = max(version + 1, ?) RETURNING version;
+-- next: makes the version of a new cancellation, a multiple of ?2.
+UPDATE hk_newest_cancellation SET version = max(version + 1, ?1) + ?2 - 1 - (max(version + 1, ?1) + ?2 - 1) % ?2
+  RETURNING version;
 
 -- set: stores a cancellation.
 INSERT INTO hk_cancellation (jid, version) VALUES (?1, ?2) ON CONFLICT (jid) DO UPDATE SET version = excluded.version;

@@ -21,6 +21,7 @@ import { monotonicMicros } from '../file/clock.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { sql } from '../sql.generated.ts'
+import { nextVersion } from './cancellations.ts'
 import { DUE_CHANNEL, JobSets } from './job-sets.ts'
 import { openRate, type Rate } from './rates.ts'
 
@@ -121,7 +122,7 @@ function resetNumbers(db: Database, name: string): boolean {
 }
 
 function afterChange(db: Database, name: string): void {
-  db.first(sql.cancellation.next, 0)
+  nextVersion(db, 0)
   if (db.all(sql.limit.checkAllNow, monotonicMicros(), name).length > 0) db.notify(DUE_CHANNEL)
 }
 
