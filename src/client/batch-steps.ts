@@ -36,7 +36,7 @@ export async function putInSteps(
   { batches, members }: BatchPush,
   now: () => number,
 ): Promise<BatchRefusal | readonly RefusedPush[]> {
-  const jobs = members.filter(({ item }) => item)
+  const jobs = jobsIn(members)
   const refusal = repeatedIn(members) ?? (await lockedIn(store, jobs, now()))
   if (refusal) return refusal
 
@@ -155,7 +155,18 @@ function lengthOf({ item }: NewMember): number {
   return item?.text.length ?? 0
 }
 
-/** Returns the refusal of the first member that comes twice. A job with its own lock is dropped instead. */
+/** Returns the members that are jobs. One with a lock that comes twice is stored once, unless that refuses the push. */
+function jobsIn(members: readonly NewMember[]): NewMember[] {
+  const locked = new Set<string>()
+  return members.filter(({ id, item, onConflict }) => {
+    if (!item?.unique || onConflict === 'raise') return item !== null
+    if (locked.has(id)) return false
+    locked.add(id)
+    return true
+  })
+}
+
+/** Returns the refusal of the first member that comes twice. A job with its own lock is stored once instead. */
 function repeatedIn(members: readonly NewMember[]): BatchRefusal | undefined {
   const seen = new Set<string>()
   for (const { bid, id: member, item } of members) {
@@ -180,9 +191,7 @@ async function lockedIn(store: Store, jobs: readonly NewMember[], now: number): 
   for (const { bid, id: member, item, onConflict } of jobs) {
     for (const { key } of item?.unique?.claims ?? []) {
       const holder = holders.get(key)
-      if (holder !== undefined && holder !== member && onConflict === 'raise') {
-        return { reason: 'held', bid, member, holder }
-      }
+      if (holder !== undefined && onConflict === 'raise') return { reason: 'held', bid, member, holder }
       if (holder === undefined) holders.set(key, member)
     }
   }

@@ -250,7 +250,7 @@ export class Client implements Pusher, PushPipe {
     return this.#observed({ class: request?.class, isBulk: false }, () => this.target.push(this, locked, template))
   }
 
-  /** Like `push`, and says whether another job has the lock of a unique job. A transaction or a batch does not know it yet. */
+  /** Like `push`, and says whether the job is another one, or was there before. A transaction or a batch does not know it yet. */
   pushed(request: PushRequest): Promise<Pushed> {
     return this.#observed({ class: request?.class, isBulk: false }, async () => {
       const { target } = this

@@ -39,7 +39,7 @@ export interface PreparedPush {
 export interface Pushed {
   /** The id of the job, or of the job that has its lock; null when middleware stopped the push. */
   jid: string | null
-  /** Whether nothing was stored, because another job has the lock. */
+  /** Whether nothing was stored, because another job has the lock, or because an earlier push stored a job with this jid. */
   existing: boolean
   /** The queue for which it was pushed; undefined when middleware stopped it, and in a transaction or a batch. */
   queue?: string
@@ -175,13 +175,18 @@ export abstract class DirectTarget implements PushTarget {
     }
   }
 
-  /** Like `push`, and says whether another job has the lock. @throws PushError @internal */
+  /** Like `push`, and says whether the job is another one, or was there before. @throws PushError @internal */
   async pushed(pipe: PushPipe, request: PushRequest): Promise<Pushed> {
     const preparing = this.#prepare(pipe, request)
     const prepared = preparing instanceof Promise ? await preparing : preparing
     if (!prepared) return { jid: null, existing: false }
-    const jid = await this.#store(pipe, request, prepared)
-    return { jid, existing: jid !== prepared.jid, queue: prepared.payload.queue }
+    const { queue } = prepared.payload
+    if (!mayBeRefused(prepared.destination)) {
+      return { jid: await this.#store(pipe, request, prepared), existing: false, queue }
+    }
+    const refusal = await this.#putOne(prepared)
+    const jid = refusal ? await this.#resolve(pipe, request, prepared, refusal) : prepared.jid
+    return { jid, existing: jid !== prepared.jid || refusal?.holder === jid, queue }
   }
 
   #prepare(pipe: PushPipe, request: PushRequest, cache?: TemplateCache): PreparedPush | Promise<PreparedPush | null> {
@@ -225,6 +230,8 @@ export abstract class DirectTarget implements PushTarget {
     for (let attempt = 1; ; attempt++) {
       const { holder, due } = refusal
       if (holder === null) throw queueFull(request.class, queueOf(destination), destination.maxLength as number)
+      // An earlier push has stored this job.
+      if (holder === prepared.jid) return holder
       const how = pipe.conflict(request)
       if (how === 'raise') throw uniqueConflict(request.class, holder)
       if (how === 'drop') return holder

@@ -143,7 +143,7 @@ export class Transaction implements PushTarget {
       const joined = this.#joined.find((one) => one.item === item) as Joined
       // A store rejects the transaction itself; the modes of highkiq/testing do not.
       if (holder === null) throw queueFull(joined.payload.class, joined.payload.queue, item.maxLength as number)
-      if (joined.conflict === 'raise') throw uniqueConflict(joined.payload.class, holder)
+      if (joined.conflict === 'raise' && holder !== joined.jid) throw uniqueConflict(joined.payload.class, holder)
       joined.jid = holder
     }
   }

@@ -44,10 +44,10 @@ export function doneInPart(thrown: unknown): unknown {
   return new HighkiqError('STORE_UNUSABLE', messageOf(thrown), undefined, { cause: thrown })
 }
 
-/** Why a store did not store an item: another job holds its lock, or its queue is full. */
+/** Why a store did not store an item: a job holds its lock, or its queue is full. */
 export interface Refusal {
   item: unknown
-  /** The jid of the job with the lock; null: the queue is full. */
+  /** The jid of the job with the lock, which may be the item's own; null: the queue is full. */
   holder: string | null
   /** The score with which that job was scheduled, if it was; it may have moved since. */
   due: number | null

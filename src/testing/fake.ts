@@ -33,7 +33,6 @@ export class Fake extends TestTarget implements FakeQueues {
   async put(job: PreparedPush): Promise<readonly RefusedPush[]> {
     const payload = arrived(this.app, job)
     const holder = this.#holderOf(job.destination)
-    if (holder === payload.jid) return NOTHING_REFUSED
     if (holder !== undefined) return [{ item: job.destination, holder, due: null }]
     const { maxLength, to } = job.destination
     const isFull = to === 'queue' && maxLength !== undefined && this.queue(payload.queue).length >= maxLength

@@ -156,8 +156,7 @@ export class Inline extends TestTarget {
     const holder = locksOf(payload)
       .map((key) => this.holderOf(key))
       .find((jid) => jid !== undefined)
-    if (holder !== undefined)
-      return holder === payload.jid ? NOTHING_REFUSED : [{ item: job.destination, holder, due: null }]
+    if (holder !== undefined) return [{ item: job.destination, holder, due: null }]
     await this.accept(payload)
     return NOTHING_REFUSED
   }

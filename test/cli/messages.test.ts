@@ -50,6 +50,10 @@ describe('wrong usage is exit code 2, and says what would be right', () => {
     const stderr = `highkiq: not pushed: job ${jid} has the lock of this unique job\n`
     expect(await folder.run(push)).toMatchObject({ code: 0, stdout: `${jid}\n`, stderr })
     expect(await folder.json(...push)).toEqual({ jid, existing: true })
+    const own = ['enqueue', 'HardJob', '-r', 'jobs.mjs', '--jid', 'mine']
+    expect(await folder.run(own)).toMatchObject({ code: 0, stdout: 'mine\n', stderr: '' })
+    const again = 'highkiq: not pushed: job mine waits or runs already\n'
+    expect(await folder.run(own)).toMatchObject({ code: 0, stdout: 'mine\n', stderr: again })
   })
 
   test('links are revoked of a task, or of a list, and of nothing else', async ({ folder }) => {

@@ -181,6 +181,18 @@ test('a flow is pushed, and a wrong one is refused', async () => {
   expect(await message(deep)).toMatch(/levels/)
 })
 
+test('a job of a batch that waits since an earlier push with its jid exists, and is not in the batch', async () => {
+  const t = api()
+  t.hq.job('Work', async () => {})
+  const jobs = ['a', 'b'].map((jid) => ({ class: 'Work', args: [], jid }))
+  await t.hq.push(jobs[0] as (typeof jobs)[0])
+  const { status, body } = await t.call('POST', '/api/v1/batches', { json: { jobs } })
+  expect([status, body]).toEqual([201, { bid: expect.any(String), jids: ['a', 'b'], existing: [0] }])
+  expect(await t.hq.batches.get(body.bid)).toMatchObject({ total: 1 })
+  const more = await t.call('POST', `/api/v1/batches/${body.bid}/jobs`, { json: jobs })
+  expect(more.body).toEqual({ jids: ['a', 'b'], existing: [0, 1] })
+})
+
 test('a child with a jid is refused in a flow, unless it refuses the whole flow or takes no lock', async () => {
   const t = api()
   const push = (json: object) => t.call('POST', '/api/v1/flows', { json })
@@ -193,8 +205,10 @@ test('a child with a jid is refused in a flow, unless it refuses the whole flow 
     expect.stringMatching(/^Render: a child in a flow can't be unique/),
   ])
   expect((await push(strict)).status).toBe(201)
-  const again = await push(flow({ jid: 'other', unique: { onConflict: 'raise' } }))
-  expect([again.status, again.body.error.code]).toEqual([409, 'UNIQUE_CONFLICT'])
+  for (const again of [strict, flow({ jid: 'other', unique: { onConflict: 'raise' } })]) {
+    const { status, body } = await push(again)
+    expect([status, body.error.code]).toEqual([409, 'UNIQUE_CONFLICT'])
+  }
   expect(await t.queue()).toHaveLength(1)
   expect((await push(flow({ unique: false }))).status).toBe(201)
 })

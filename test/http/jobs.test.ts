@@ -87,10 +87,16 @@ test('a job with a jid of its own is stored once while it waits or runs, alone, 
   const one = { class: 'Slow', args: [], jid: 'order-7' }
   const two = { class: 'Slow', args: [], jid: 'order-8', in: 3600 }
   expect((await call('POST', '/api/v1/jobs', { json: one })).body).toEqual({ jid: 'order-7' })
-  expect((await call('POST', '/api/v1/jobs', { json: { ...one, args: [2] } })).body).toEqual({ jid: 'order-7' })
+  const second = await call('POST', '/api/v1/jobs', { json: { ...one, args: [2] } })
+  expect([second.status, second.body]).toEqual([200, { jid: 'order-7', existing: true }])
   const all = await call('POST', '/api/v1/jobs', { json: [two, one, two] })
-  expect(all.body).toEqual({ jids: ['order-8', 'order-7', 'order-8'] })
-  expect((await call('POST', '/api/v1/jobs', lines(two, one))).body).toEqual({ jids: ['order-8', 'order-7'] })
+  expect([all.status, all.body]).toEqual([201, { jids: ['order-8', 'order-7', 'order-8'], existing: [1, 2] }])
+  const both = { jids: ['order-8', 'order-7'], existing: [0, 1] }
+  expect((await call('POST', '/api/v1/jobs', lines(two, one))).body).toEqual(both)
+  const headers = { 'idempotency-key': 'two' }
+  for (const status of [201, 200]) {
+    expect(await call('POST', '/api/v1/jobs', { json: [two, one], headers })).toMatchObject({ status, body: both })
+  }
   expect((await queue()).map(({ jid, args }) => [jid, args])).toEqual([['order-7', []]])
   expect((await set('schedule')).map(({ jid }) => jid)).toEqual(['order-8'])
   expect(await hq.push({ ...one, args: [3] })).toBe('order-7')

@@ -49,7 +49,7 @@ async function push(file: string, options: AppOptions & { json?: boolean }): Pro
   const pushed = await withApp(found ? { ...options, require: [found] } : options, (hq) => pushBatch(hq, body))
   const { bid, existing = [] } = pushed
   if (existing.length > 0) {
-    io().stderr.write(`highkiq: not pushed, because other jobs have their locks: ${plural(existing.length, 'job')}\n`)
+    io().stderr.write(`highkiq: not pushed, because earlier jobs have their locks: ${plural(existing.length, 'job')}\n`)
   }
   printResult(options.json, pushed, bid)
 }

@@ -85,7 +85,8 @@ async function enqueue(name: string, args: string[], options: EnqueueOptions): P
     })
   })
   if (jid === null) throw new CliError('the job was not pushed: client middleware filtered it')
-  if (existing) io().stderr.write(`highkiq: not pushed: job ${jid} has the lock of this unique job\n`)
+  const why = jid === options.jid ? 'waits or runs already' : 'has the lock of this unique job'
+  if (existing) io().stderr.write(`highkiq: not pushed: job ${jid} ${why}\n`)
   printResult(options.json, { jid, ...(existing ? { existing } : {}) }, jid)
 }
 

@@ -44,7 +44,7 @@ export const JOB_ROUTES: Route[] = [
     answers: {
       200: {
         description:
-          'The jobs that an earlier request with the same key pushed, or the job that has the lock of a unique one',
+          'The jobs that an earlier request with the same key pushed; or the job with this jid, or with the lock of a unique one, that was there before',
         content: PUSHED,
       },
       201: { description: 'Stored. `null` for a job that client middleware stopped.', content: PUSHED },
@@ -97,7 +97,7 @@ type PushCall = Call<{ validate: boolean }>
 type Push = Parameters<Highkiq['push']>[0]
 type Pushed = Awaited<ReturnType<Highkiq[typeof PROGRAM]['pushed']>>
 
-/** The jid of each job so far; `existing`: the positions of those that are not stored, because other jobs have their locks. */
+/** The jid of each job so far; `existing`: the positions of those that are not stored, because jobs have their locks. */
 interface Answers {
   jids: (string | null)[]
   existing: number[]
@@ -110,7 +110,7 @@ function answersOf(pushed: readonly Pushed[], first = 0): Answers {
   }
 }
 
-/** Returns the jids of the jobs that are stored: middleware stopped no push of them, and no other job has their lock. */
+/** Returns the jids of the jobs that are stored: middleware stopped no push of them, and no job had their lock. */
 function stored({ jids, existing }: Answers): string[] {
   const others = new Set(existing)
   return jids.flatMap((jid, i) => (jid === null || others.has(i) ? [] : jid))
@@ -145,7 +145,7 @@ async function pushBody({ hq, request, audit, query, server: { limits } }: PushC
   const named = (i: number, jid: string) => (isObject(bodies[i]) ? { ...bodies[i], jid } : bodies[i])
   const { isNew, ...answers } = await pushOnce(hq, key, stringifyJson(body), {
     jids: bodies.map((one) => (isObject(one) && typeof one.jid === 'string' ? one.jid : undefined)),
-    push: async (missing) => (await push([...missing].map(([i, jid]) => named(i, jid)))).jids,
+    push: (missing) => push([...missing].map(([i, jid]) => named(i, jid))),
     signal: request.signal,
   })
   return answer(answers, isNew ? 201 : 200)

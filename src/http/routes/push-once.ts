@@ -17,6 +17,8 @@ interface Claim {
   body: string
   /** By index, when all is pushed: null for a stopped job, and the jid of the job that refused a unique one. */
   others?: Record<string, string | null>
+  /** The indexes of the jobs that were not pushed, because other pushes had stored jobs with their own jids. */
+  repeated?: number[]
 }
 
 const write = (claim: Claim) => JSON.stringify(claim)
@@ -25,8 +27,8 @@ const read = (text: string) => JSON.parse(text) as Claim
 export interface Batch {
   /** The jid that each job brings itself, if any. */
   jids: (string | undefined)[]
-  /** Pushes the jobs with these indexes and ids. */
-  push(jids: ReadonlyMap<number, string>): Promise<(string | null)[]>
+  /** Pushes the jobs with these indexes and ids. `existing` has the positions, among these, of jobs that were there before. */
+  push(jids: ReadonlyMap<number, string>): Promise<{ jids: (string | null)[]; existing: number[] }>
   /** Aborts when the client disconnects. */
   signal: AbortSignal
 }
@@ -44,19 +46,22 @@ export async function pushOnce(
 ): Promise<{ jids: (string | null)[]; existing: number[]; isNew: boolean }> {
   const { store } = hq
   const key = keyOf('jobs', text)
-  const found = (jids: (string | null)[], { ids }: Claim, isNew: boolean) => {
-    const own = ownJids(ids, batch)
-    return { jids, existing: jids.flatMap((jid, i) => (jid === null || jid === own[i] ? [] : [i])), isNew }
+  const found = ({ ids, others = {}, repeated = [] }: Claim, isNew: boolean) => {
+    const isOther = (i: number) => Object.hasOwn(others, i)
+    const jids = ownJids(ids, batch).map((jid, i) => (isOther(i) ? (others[i] as string | null) : jid))
+    const wereThere = new Set(repeated)
+    const existing = jids.flatMap((jid, i) => (jid !== null && (isOther(i) || wereThere.has(i)) ? [i] : []))
+    return { jids, existing, isNew }
   }
   const mine: Claim = { ids: randomUUID(), at: hq.now(), body: digest(body) }
   for (;;) {
     const there = await store.results.remember(key, write(mine), DAY)
     if (there === null || there === write(mine)) {
-      return found(await pushed(hq, key, mine, batch), mine, true)
+      return found(await pushed(hq, key, mine, batch), true)
     }
     const claim = read(there)
     if (claim.body !== mine.body) throw reused('for other jobs')
-    if (claim.others) return found(storedJids(claim, claim.others, batch), claim, false)
+    if (claim.others) return found(claim, false)
     if (hq.now() - claim.at < PATIENCE_MS) {
       await sleep(POLL_MS, undefined, { signal: batch.signal })
       continue
@@ -64,26 +69,26 @@ export async function pushOnce(
     // The other request died: push the jobs that are missing.
     const again: Claim = { ...claim, at: hq.now() }
     if ((await store.results.remember(key, write(again), DAY, there)) !== null) continue
-    return found(await pushed(hq, key, again, batch, true), again, false)
+    return found(await pushed(hq, key, again, batch, true), false)
   }
 }
 
-async function pushed(
-  hq: Highkiq,
-  key: string,
-  claim: Claim,
-  batch: Batch,
-  mayBeThere = false,
-): Promise<(string | null)[]> {
+/** Pushes the jobs, and returns the claim with their answers. `mayBeThere`: an earlier request may have pushed some. */
+async function pushed(hq: Highkiq, key: string, claim: Claim, batch: Batch, mayBeThere = false): Promise<Claim> {
   const jids = ownJids(claim.ids, batch)
   const missing = new Map<number, string>()
   for (const [i, jid] of jids.entries()) {
     if (!mayBeThere || (await hq.find(jid)).state === 'unknown') missing.set(i, jid)
   }
-  const answers: (string | null)[] = [...jids]
+  const others: NonNullable<Claim['others']> = {}
+  const repeated: number[] = []
   const renewal = renewClaim(hq, key, claim)
   try {
-    for (const [n, answer] of (await batch.push(missing)).entries()) answers[[...missing.keys()][n] as number] = answer
+    const indexes = [...missing.keys()]
+    const answers = await batch.push(missing)
+    for (const [n, i] of indexes.entries()) if (answers.jids[n] !== jids[i]) others[i] = answers.jids[n] ?? null
+    // The earlier request may have stored a job just now.
+    for (const n of mayBeThere ? [] : answers.existing) repeated.push(indexes[n] as number)
     claim = await renewal.end()
   } catch (thrown) {
     claim = await renewal.end()
@@ -95,9 +100,9 @@ async function pushed(
     else await hq.store.results.remember(key, write({ ...claim, at: 0 }), DAY, write(claim))
     throw thrown
   }
-  const others = Object.fromEntries(Object.entries(answers).filter(([i, jid]) => jid !== jids[Number(i)]))
-  await hq.store.results.remember(key, write({ ...claim, others }), DAY, write(claim))
-  return answers
+  const done = { ...claim, others, ...(repeated.length > 0 ? { repeated } : {}) }
+  await hq.store.results.remember(key, write(done), DAY, write(claim))
+  return done
 }
 
 /** Renews the claim while the jobs are being pushed, so that no other request takes over. `end` returns the last claim. */
@@ -119,10 +124,6 @@ function renewClaim(hq: Highkiq, key: string, claim: Claim): { end(): Promise<Cl
       return held
     },
   }
-}
-
-function storedJids({ ids }: Claim, others: NonNullable<Claim['others']>, batch: Batch): (string | null)[] {
-  return ownJids(ids, batch).map((jid, i) => (Object.hasOwn(others, i) ? (others[i] as string | null) : jid))
 }
 
 /** Returns the jids of the jobs when each is stored. */

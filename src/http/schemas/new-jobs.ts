@@ -47,14 +47,14 @@ export const Pushed = s.object({
   jid: s.orNull(s.text),
   existing: s.described(
     s.optional(s.boolean),
-    'true: it is the jid of another job, which has the lock of this unique one',
+    'true: nothing was stored. `jid` is that of the job that has the lock of this unique one, or that was pushed with this jid before',
   ),
 })
 export const AllPushed = s.object({
   jids: s.list(s.orNull(s.text)),
   existing: s.described(
     s.optional(s.list(s.count)),
-    'the positions in `jids` of other jobs, which have the locks of these unique ones',
+    'the positions in `jids` of jobs that were there before: they have the locks of these unique ones, or their jids',
   ),
 })
 export const NewJobs = v.union([NewJob, s.list(NewJob)])
@@ -77,7 +77,7 @@ export const NewBatch = s.object({
 const NEW_IDS = { jids: s.list(s.orNull(s.text)), existing: s.optional(s.list(s.count)) }
 export const BatchPushed = s.described(
   s.object({ bid: s.text, ...NEW_IDS }),
-  'The positions in `existing` are those of other jobs, which have the locks of these unique ones and are in no batch. After a lost answer of the store some may be missing.',
+  'The positions in `existing` are those of jobs that were there before: they have the locks of these unique ones, or their jids, and are not in the batch. After a lost answer of the store some may be missing.',
 )
 export const JobsAdded = s.object(NEW_IDS)
 export const NewFlow = s.described(

@@ -67,9 +67,7 @@ export class BatchLedger {
    * of a lock; or why the push is refused: then nothing has changed.
    */
   push({ batches, members }: BatchPush): BatchRefusal | { items: PushItem[]; refused: RefusedPush[] } {
-    const admitted = this.#admit(members)
-    if ('reason' in admitted) return admitted
-    const { kept, refused } = admitted
+    const { kept, refused, conflict } = this.#admit(members)
     const ids = idsByBatch(members, (member) => kept.has(member))
     const depths = new Map<string, number>()
     for (const { bid, parent } of batches) {
@@ -81,6 +79,7 @@ export class BatchLedger {
       const refusal = this.#refusalOf(bid, some, depths.has(bid))
       if (refusal) return refusal
     }
+    if (conflict) return conflict
     const none = { total: 0, pending: 0, retrying: 0, dead: 0, failed: 0, succeeded: 0 }
     const never = { completedAt: null, succeededAt: null, diedAt: null, expiresAt: null }
     for (const spec of batches) {
@@ -93,28 +92,35 @@ export class BatchLedger {
     return { items: Array.from(kept, ({ item }) => item).filter((item) => item !== null), refused }
   }
 
-  /** Returns the members whose locks are free, as if each was pushed after the one before. */
-  #admit(members: readonly NewMember[]): BatchRefusal | { kept: Set<NewMember>; refused: RefusedPush[] } {
+  /**
+   * Returns the members whose locks are free, as if each was pushed after the one before, and the first conflict that refuses the
+   * push.
+   */
+  #admit(members: readonly NewMember[]) {
     const kept = new Set<NewMember>()
     const refused: RefusedPush[] = []
-    const taken = new Map<string, LockHolder>()
+    const taken = new Map<string, LockHolder & { isNew?: true }>()
+    let conflict: BatchRefusal | undefined
     for (const member of members) {
       const { bid, id, item, onConflict } = member
       const { jid, claims } = item?.unique ?? { jid: id, claims: [] }
-      const held = claims.map(({ key }) => taken.get(key) ?? this.#tables.holder(key, this.#now)).find(Boolean)
+      const held = claims
+        .map(({ key }): (LockHolder & { isNew?: true }) | undefined => taken.get(key) ?? this.#tables.holder(key, this.#now))
+        .find(Boolean)
       if (!held || !item) {
         kept.add(member)
         const due = item?.to === 'schedule' ? item.score : null
         for (const { key, ends = Number.POSITIVE_INFINITY } of claims) {
-          if (ends > this.#now) taken.set(key, { holder: jid, due })
+          if (ends > this.#now) taken.set(key, { holder: jid, due, isNew: true })
         }
         continue
       }
-      if (held.holder === jid) continue
-      if (onConflict === 'raise') return { reason: 'held', bid, member: id, holder: held.holder }
-      refused.push({ item, ...held })
+      const { holder, due, isNew } = held
+      if (isNew && holder === jid && onConflict !== 'raise') continue
+      if (onConflict === 'raise') conflict ??= { reason: 'held', bid, member: id, holder }
+      refused.push({ item, holder, due })
     }
-    return { kept, refused }
+    return { kept, refused, conflict }
   }
 
   #refusalOf(bid: string, ids: readonly string[], isNew: boolean): BatchRefusal | undefined {

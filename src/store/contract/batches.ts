@@ -164,7 +164,8 @@ export interface BatchStore extends BatchReader {
    * Creates batches with their first members, adds members to earlier batches, and stores jobs: all of it or nothing. A new
    * batch without members has succeeded at once. `exists`: the first of the batches exists, and nothing changed, so a
    * repeated creation is harmless. A refusal: nothing changed. Otherwise the answer has the jobs that were refused because of a
-   * lock. They are no members, and neither is a job that has its lock already, of an earlier push.
+   * lock, also of their own by an earlier push. They are no members. A job with a lock that comes twice in one call is
+   * stored once, unless its `onConflict` is `raise`.
    * @throws PushError, as `jobs.push`
    */
   push(push: BatchPush, now: number): Promise<'exists' | BatchRefusal | readonly RefusedPush[]>

@@ -54,9 +54,9 @@ export interface UniqueClaim {
 /**
  * A job to store. With `once`, the job's id, the push may be repeated within ONCE_SECONDS, also with another text or
  * destination: a job that was stored before is not stored again. An item with `once` has no effects but `record`.
- * An item with `unique` is stored if all of its locks are free, and holds them from then on. The first lock that is held
- * decides: if the item's own job holds it, nothing changes; else the item is refused. An item with `maxLength` is stored if its
- * queue has fewer jobs than that, of all priorities.
+ * An item with `unique` is stored if all of its locks are free, and holds them from then on. Else it is refused, also if its own
+ * job holds the lock: then an earlier push has stored it. An item with `maxLength` is stored if its queue has fewer jobs
+ * than that, of all priorities.
  */
 export type PushItem = Destination & {
   effects?: Effect[]
@@ -65,7 +65,7 @@ export type PushItem = Destination & {
   maxLength?: number
 }
 
-/** An item that was not stored, because another job holds its lock, or because its queue is full. */
+/** An item that was not stored, because a job holds the first of its locks that is held, or because its queue is full. */
 export interface RefusedPush extends Refusal {
   item: PushItem
 }

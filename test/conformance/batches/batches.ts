@@ -303,18 +303,45 @@ export const batches: Case[] = [
     },
   },
   {
-    name: 'a job that has its lock already is not added again, and jobs that are refused change no earlier batch',
+    name: 'a job that has its lock already is refused, and jobs that are refused change no earlier batch',
     async run(t) {
       await t.store.batches.push({ batches: [batch(1, ALL)], members: [unique(t, 1, 'a')] }, NOW)
       const add = (...members: NewMember[]) => t.store.batches.push({ batches: [], members }, NOW + 5)
-      expect(await add(unique(t, 1, 'a'))).toEqual([])
-      expect(await add(unique(t, 1, 'b'))).toEqual([{ item: expect.anything(), holder: 'a', due: null }])
+      for (const id of ['a', 'b']) {
+        expect(await add(unique(t, 1, id))).toEqual([{ item: expect.anything(), holder: 'a', due: null }])
+      }
+      const held = { reason: 'held', bid: idOf(1), member: 'a', holder: 'a' }
+      expect(await add(unique(t, 1, 'a', ['k'], 'raise'))).toEqual(held)
       expect(await find(t, 1)).toMatchObject({ total: 1, pending: 1, progressAt: NOW })
       expect(await t.waiting('q')).toHaveLength(1)
       await change(t, [1, 'a', 'succeeded'])
       expect(await add(unique(t, 1, 'b'))).toEqual({ reason: 'ended', bid: idOf(1) })
       expect(await add(unique(t, 9, 'b'))).toEqual({ reason: 'unknown', bid: idOf(9) })
       expect(await pushed(t)).toEqual({ complete: 1, success: 1 })
+    },
+  },
+  {
+    name: 'a job with a lock that comes twice in one push is stored once, or refuses the push with raise',
+    async run(t) {
+      const create = (n: number, ...members: NewMember[]) => t.store.batches.push({ batches: [batch(n, {})], members }, NOW)
+      expect(await create(1, unique(t, 1, 'a'), unique(t, 1, 'a'))).toEqual([])
+      expect(await find(t, 1)).toMatchObject({ total: 1, pending: 1 })
+      const strict = ['b', 'b'].map((id) => unique(t, 2, id, ['other'], 'raise'))
+      expect(await create(2, ...strict)).toEqual({ reason: 'held', bid: idOf(2), member: 'b', holder: 'b' })
+      expect(await t.store.batches.find(idOf(2))).toBe(null)
+      expect(await holders(t, 'k', 'other')).toEqual(['a', null])
+      expect(await t.waiting('q')).toHaveLength(1)
+    },
+  },
+  {
+    name: 'a step that is pushed again is repeated, and not held by its own locks',
+    async run(t) {
+      await t.store.batches.push({ batches: [batch(1, {})], members: [member(t, 1, 'open')] }, NOW)
+      const placeholder = { bid: idOf(1), id: 'own', item: null }
+      const step = { batches: [], members: [placeholder, unique(t, 1, 'a', ['k'], 'raise')] }
+      expect(await t.store.batches.push(step, NOW)).toEqual([])
+      const repeated = { reason: 'repeated', bid: idOf(1), member: 'own' }
+      expect(await t.store.batches.push(step, NOW)).toEqual(repeated)
     },
   },
   {

@@ -47,14 +47,17 @@ export const uniqueJobs: Case[] = [
     },
   },
   {
-    name: 'a push of the job that holds the lock changes nothing and is not refused, also with once',
+    name: 'a second push of the job that holds the lock is refused with itself, and a repeated push with once is not',
     async run(t) {
       expect(await holdersOf(t, [unique(t, 'a')])).toEqual([])
-      expect(await holdersOf(t, [unique(t, 'a')])).toEqual([])
+      expect(await holdersOf(t, [unique(t, 'a')])).toEqual([['a', 'a']])
+      const twice = [unique(t, 'c', { key: 'c' }), unique(t, 'c', { key: 'c' })]
+      expect(await holdersOf(t, twice)).toEqual([['c', 'c']])
       const once = { ...unique(t, 'e', { key: 'e' }), once: 'e' }
       expect(await holdersOf(t, [once])).toEqual([])
       expect(await holdersOf(t, [once])).toEqual([])
-      expect(await t.waiting('q')).toEqual([t.job('a'), t.job('e')])
+      expect(await holdersOf(t, [unique(t, 'e', { key: 'e' })])).toEqual([['e', 'e']])
+      expect(await t.waiting('q')).toEqual(['a', 'c', 'e'].map((id) => t.job(id)))
     },
   },
   {

@@ -1,5 +1,4 @@
--- Stores unique jobs whose locks are free, and jobs whose queue is not full. A job that was stored before, or that holds its
--- lock, is not stored again.
+-- Stores unique jobs whose locks are free, and jobs whose queue is not full. A job that was stored before is not stored again.
 --
 -- KEYS  1 is queues, 2 is the locks of unique jobs, 3 is limited-queues; then the keys that items name, and of each queue with a
 --       limit its list and those of its priorities.
@@ -50,7 +49,7 @@ for i, one in ipairs(all) do
       acquireLocks(locks, one.claims, one.jid, one.due)
       if one.once then redis.call('SET', one.once, '', 'EX', seconds) end
       apply(one.item)
-    elseif holder ~= one.jid then
+    else
       holders[2 * i - 1], holders[2 * i] = holder, due
     end
   end

@@ -42,11 +42,12 @@ for i = 1, number() do
   if problem then return redis.error_reply(problem) end
 end
 
-local locks, taken, unique, answer = KEYS[3], {}, {}, { 'ok' }
+local locks, taken, unique, answer, conflict = KEYS[3], {}, {}, { 'ok' }, nil
+-- Returns the job that has the first of the locks that is held, when it was due, and whether this call stores it.
 local function firstHolder(claims)
   for _, claim in ipairs(claims) do
     local other = taken[claim.key]
-    if other then return other.jid, other.due end
+    if other then return other.jid, other.due, true end
     local holder, _, _, due = findLock(locks, claim.key, now)
     if holder then return holder, due end
   end
@@ -56,18 +57,18 @@ for i = 1, number() do
   local batch, one = grown[number()], { member = text(), item = items[number()], jid = text() }
   local raises = text() == '1'
   one.due, one.claims = text(), readClaims()
-  local holder, due = firstHolder(one.claims)
+  local holder, due, isNew = firstHolder(one.claims)
+  local isRefused = holder and not (isNew and holder == one.jid and not raises)
   if not holder then
     for _, claim in ipairs(one.claims) do
       if claim.ends == '' or tonumber(claim.ends) > now then taken[claim.key] = one end
     end
     table.insert(batch.members, one.member)
     table.insert(unique, one)
-  elseif holder ~= one.jid and raises then
-    return { 'held', batch.bid, one.member, holder }
+  elseif isRefused and raises then
+    conflict = conflict or { 'held', batch.bid, one.member, holder }
   end
   one.item.isDropped = holder ~= nil
-  local isRefused = holder and holder ~= one.jid
   table.insert(answer, isRefused and holder or '')
   table.insert(answer, isRefused and due or '')
 end
@@ -88,6 +89,7 @@ for _, one in ipairs(grown) do
     seen[member] = true
   end
 end
+if conflict then return conflict end
 
 local isEmpty = {}
 for i, one in ipairs(new) do

@@ -64,8 +64,7 @@ export function pushAll(db: Database, items: readonly PushItem[], now: number): 
       const isFull = maxLength !== undefined && item.to === 'queue' && lengthOf(baseQueue(item.queue)) >= maxLength
       const held = item.unique && (isFull ? heldUnique(db, item, now) : acquireUnique(db, item, now))
       if (held || isFull) {
-        if (!held || held.holder !== item.unique?.jid)
-          refuse({ item, holder: held?.holder ?? null, due: held?.due ?? null })
+        refuse({ item, holder: held?.holder ?? null, due: held?.due ?? null })
         continue
       }
       if (lengths.size > 0 && item.to === 'queue') {
