@@ -94,7 +94,7 @@ const ROOMS = {
     'app/port',
   ],
   transfer: ['job', 'store/contract', 'inspect'],
-  cancellation: ['job', 'store/contract', 'inspect', 'worker', 'app/port'],
+  cancellation: ['job', 'store/contract', 'inspect', 'worker', 'app/port', 'batches/cancel', 'batches/jids'],
   activejob: ['job', 'client'],
   app: [...PARTS, 'app/port', 'environment', 'store/open', 'activejob', 'log'],
   environment: ['job'],

@@ -27,6 +27,13 @@ export async function cancelBatch(app: Canceller, bid: string): Promise<number> 
   return jobs
 }
 
+/** Cancels a flow, if its parent waits: the parent is dropped, and its children are cancelled. @returns whether it waited */
+export async function cancelFlow(app: Canceller, bid: string): Promise<boolean> {
+  if (!(await app.store.batches.find(bid))?.job || !(await app.store.batches.cancel(bid, app.now()))) return false
+  await cancelBatch(app, bid)
+  return true
+}
+
 /**
  * Continues to cancel batches while `mayContinue` resolves with true. It requests the cancellation of the jobs of those that
  * are not in `requested`, and adds them to it. @returns how many waiting jobs it has removed

@@ -16,6 +16,12 @@ export function isBatchJid(jid: unknown): boolean {
   return typeof jid === 'string' && ENDS.some((end) => jid.endsWith(end) && isBid(jid.slice(0, -end.length)))
 }
 
+/** Returns the batch in which a job with this jid may wait as the parent in a flow; undefined for any other jid. */
+export function flowOf(jid: string): string | undefined {
+  const bid = jid.endsWith(DIGITS.job) ? jid.slice(0, -DIGITS.job.length) : undefined
+  return isBid(bid) ? bid : undefined
+}
+
 /**
  * Returns the batch inside `outer` that its member is, or in which the member waits as the parent in a flow; undefined for any
  * other job, also one with the id of a batch elsewhere as its jid.
@@ -25,7 +31,7 @@ export async function innerBatch(
   outer: string,
   member: string,
 ): Promise<string | undefined> {
-  const bid = member.endsWith(DIGITS.job) ? member.slice(0, -DIGITS.job.length) : member
+  const bid = flowOf(member) ?? member
   const record = isBid(bid) ? await reader.find(bid) : null
   return record?.parent === outer && (bid === member || record.job?.jid === member) ? bid : undefined
 }

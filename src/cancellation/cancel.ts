@@ -1,6 +1,8 @@
 /** Cancels one job, wherever it is. */
 
 import type { AppPort } from '../app/port.ts'
+import { cancelFlow } from '../batches/cancel.ts'
+import { flowOf } from '../batches/jids.ts'
 import { runningInOthers } from '../inspect/process.ts'
 import { limitedSets, type ReadPage, walk } from '../inspect/walk.ts'
 import { invalidOption } from '../job/errors.ts'
@@ -11,7 +13,7 @@ import { type Effect, OPEN_STATUSES, type SwapAnswer } from '../store/contract.t
 import type { Plugin } from '../worker/plugin.ts'
 
 /**
- * `removed`: the job was waiting and is deleted. `signalled`: it is running, or was just fetched, and its worker aborts it.
+ * `removed`: the job was waiting and is deleted; of a parent in a flow, its children are cancelled, too. `signalled`: it is running, or was just fetched, and its worker aborts it.
  * `requested`: the cancellation is recorded, but the job was not found in time, is in the backlog of its task, or may be in a
  * Ruby process that has not shown it yet; no Highkiq worker runs it to its end. `not-found`: there is no such job, or it has
  * ended.
@@ -61,7 +63,8 @@ export function limitsOf(jids: readonly string[], options: CancelOptions = {}): 
  */
 export async function cancelRequested(app: AppPort, jid: string, limits: Limits, version: number): Promise<CancelAnswer> {
   const { store, now } = app
-  if (isRow(jid) && (await cancelParked(app, jid))) {
+  const flow = flowOf(jid)
+  if (isRow(jid) && ((flow !== undefined && (await cancelFlow(app, flow))) || (await cancelParked(app, jid)))) {
     await store.cancellations.withdraw(jid, now())
     return 'removed'
   }

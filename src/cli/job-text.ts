@@ -13,6 +13,7 @@ const PLACES: Record<JobState, string> = {
   scheduled: 'scheduled',
   retry: 'failed, and waits for a retry',
   limited: 'waits for room in its limit',
+  'waiting-children': 'waits for its children',
   dead: 'dead: it used up its retries or was killed',
   succeeded: 'succeeded',
   backlog: 'waits in the backlog of its task',

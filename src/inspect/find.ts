@@ -1,8 +1,9 @@
 /** Finds a job wherever it is. */
 
 import type { AppPort } from '../app/port.ts'
+import { flowOf } from '../batches/jids.ts'
 import type { Progress } from '../job/context.ts'
-import { type Payload, readPayload } from '../job/payload.ts'
+import { bareTemplate, type Payload, readPayload } from '../job/payload.ts'
 import { baseQueue } from '../job/priority.ts'
 import type { SetName } from '../store/contract.ts'
 import type { SetEntry } from './entry.ts'
@@ -13,8 +14,8 @@ import { JobSet } from './set.ts'
 import { allMovingSets, findByJid, limitedSets } from './walk.ts'
 
 /**
- * The state of a job. `limited`: it waits for room in its limit. `backlog`: the row waits inside its task. `ended`: the row
- * of a task has ended, and only its event is left. `succeeded`: it is among the finished jobs (see `keepFinished`).
+ * The state of a job. `limited`: it waits for room in its limit. `waiting-children`: it is the parent in a flow whose children
+ * have not ended. `backlog`: the row waits inside its task. `ended`: the row of a task has ended, and only its event is left. `succeeded`: it is among the finished jobs (see `keepFinished`).
  * `unknown`: the store has no such job, because it has ended or never existed. A job that `highkiq move` holds has the state
  * that it had before.
  */
@@ -24,6 +25,7 @@ export type JobState =
   | 'scheduled'
   | 'retry'
   | 'limited'
+  | 'waiting-children'
   | 'dead'
   | 'succeeded'
   | 'backlog'
@@ -75,6 +77,8 @@ async function search(app: AppPort, jid: string, isOver: boolean, signal?: Abort
     return job && foundAs(state, job)
   }
   if (isOver) return inSet('dead', 'dead')
+  const parent = await waitingParent(app, jid)
+  if (parent) return parent
   const later = (await inSet('schedule', 'scheduled')) ?? (await inSet('retry', 'retry'))
   if (later) return later
   for (const set of await limitedSets(app.store)) {
@@ -128,6 +132,14 @@ const STATE_OF: Record<string, JobState> = {
 /** Returns the state of a job with this place, or with this place before a move. */
 function stateIn(place: 'queue' | SetName): JobState {
   return STATE_OF[place.split(':', 2)[place.startsWith('moving:') ? 1 : 0] as string] ?? 'limited'
+}
+
+/** Finds a parent in a flow while it waits for its children. */
+async function waitingParent({ store, now }: AppPort, jid: string): Promise<Found | null> {
+  const bid = flowOf(jid)
+  const job = bid === undefined ? undefined : (await store.batches.find(bid))?.job
+  if (job?.jid !== jid) return null
+  return foundAs('waiting-children', new JobRecord(bareTemplate(job.text), { queue: baseQueue(job.queue), now }))
 }
 
 /** Finds a job in the page that a move holds. */

@@ -164,6 +164,11 @@ export function splitTaskJid(jid: string): { id: string; index: number } {
 /** A template with this end has times in seconds. */
 const IN_SECONDS = ',"enqueued_at":0.0}'
 
+/** Returns a template without the end that says how its times are written. */
+export function bareTemplate(template: string): string {
+  return template.endsWith(IN_SECONDS) ? `${template.slice(0, -IN_SECONDS.length)}}` : template
+}
+
 /** Returns the members that all rows of a task have, for `completeRow`. There is at least one. */
 export function rowTemplate(payload: Payload, wire: Wire): string {
   const text = writePayload(payload, wire)
@@ -191,9 +196,8 @@ export function completeRow(row: {
 
 /** Returns the texts around a row's arguments, its index (8 hex digits) and its run, in this order. Stores join many rows. */
 export function rowMembers({ template, task, now }: { template: string; task: string; now: number }) {
-  const seconds = template.endsWith(IN_SECONDS)
-  const wire = seconds ? 7 : 8
-  const bare = seconds ? `${template.slice(0, -IN_SECONDS.length)}}` : template
+  const wire = template.endsWith(IN_SECONDS) ? 7 : 8
+  const bare = bareTemplate(template)
   return {
     beforeArgs: `${opened(bare)}"args":`,
     beforeIndex: `,"jid":"${task}`,
@@ -236,9 +240,8 @@ export function completeBatchJob(text: string, now: number, failure?: string): s
 
 /** Returns a template with further members and the time of its push. */
 function completed(template: string, members: string, now: number): string {
-  const seconds = template.endsWith(IN_SECONDS)
-  const wire = seconds ? 7 : 8
-  const bare = seconds ? `${template.slice(0, -IN_SECONDS.length)}}` : template
+  const wire = template.endsWith(IN_SECONDS) ? 7 : 8
+  const bare = bareTemplate(template)
   const rest = members === '' ? '' : `${members},`
   return `${opened(bare)}${rest}"enqueued_at":${jsonOf('enqueued_at', timeOf(now, wire), wire)}}`
 }

@@ -535,6 +535,36 @@ test('a child that failed: its parent fails, runs all the same, or waits for the
   expect((await t.hq.batches.get(waiting?.bid as string))?.waiting).toBe(null)
 })
 
+test('a parent in a flow that waits for its children is found, and is cancelled with them', async () => {
+  const t = bench()
+  const { heard, Work } = jobs(t)
+  const child = { job: Work.set({ queue: 'low' }), args: ['child'] as [string] }
+  const flow = await t.hq.flow({ job: Work, args: ['root'], children: [child] })
+  const jid = flow?.jid as string
+  const { state, queue, job } = await t.hq.find(jid)
+  expect([state, queue, job?.jid, job?.displayClass, job?.args]).toEqual([
+    'waiting-children',
+    'default',
+    jid,
+    'Work',
+    ['root'],
+  ])
+  await expect(t.hq.duplicate(jid)).rejects.toMatchObject({ code: 'UNKNOWN_JID' })
+  expect(await t.hq.cancel(jid)).toBe('removed')
+  expect(await t.queue('low')).toEqual([])
+  expect(await t.hq.batches.get(flow?.bid as string)).toMatchObject({ state: 'failed', failed: 1, waiting: null })
+  expect((await t.hq.find(jid)).state).toBe('unknown')
+  expect(await t.hq.cancel(jid)).toBe('not-found')
+  expect(await t.hq.store.cancellations.among([jid])).toEqual([])
+  const inner = { job: Work, args: ['inner'] as [string], children: [child] }
+  const outer = await t.hq.flow({ job: Work, args: ['outer'], onChildFailure: 'ignore', children: [inner] })
+  const [member] = await Array.fromAsync(t.hq.batches.members(outer?.bid as string))
+  expect(await t.hq.cancel(member?.id as string)).toBe('removed')
+  expect((await t.hq.find(outer?.jid as string)).state).toBe('queued')
+  await t.work({ queues: ['default', 'low'] })
+  expect(await heard.atLeast(1)).toEqual(['outer'])
+})
+
 test('a flow in a batch is a member of it, and a job without children is only pushed', async () => {
   const t = bench()
   const { heard, Work, Success } = jobs(t)

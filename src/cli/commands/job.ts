@@ -34,7 +34,7 @@ function reader(jid: string): (hq: Highkiq) => Promise<JobView> {
     seen ||= view.state !== 'unknown' || view.failure !== null || view.result !== undefined
     if (seen) return view
     throw new CliError(
-      `there is no job ${jid}: it has ended, or the id is wrong. A job that waits for its children is part of its batch: highkiq batches list`,
+      `there is no job ${jid}: it has ended, or the id is wrong`,
     )
   }
 }

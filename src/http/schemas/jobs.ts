@@ -73,6 +73,7 @@ const JOB_STATES = [
   'scheduled',
   'retry',
   'limited',
+  'waiting-children',
   'dead',
   'succeeded',
   'backlog',

@@ -155,15 +155,16 @@ export class BatchLedger {
   }
 
   /** See `BatchStore.cancel`. */
-  cancel(bid: string): void {
+  cancel(bid: string): boolean {
     const batch = this.#tables.load(bid)
-    if (!batch) return
+    if (!batch) return false
     const { job, parent } = batch
     batch.job = null
     batch.cancelling = batch.pending > 0
     this.#tables.save(batch)
     if (job?.ends) this.#tables.keepResult(job.jid, job.ends.cancelled, job.ends.seconds)
     if (job && parent !== null) this.change({ bid: parent, member: job.jid, change: 'failed', note: job.note })
+    return job !== null
   }
 
   /** Changes a member, and then the batches around its batch. */

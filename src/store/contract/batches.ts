@@ -170,11 +170,11 @@ export interface BatchStore extends BatchReader {
    */
   push(push: BatchPush, now: number): Promise<'exists' | BatchRefusal | readonly RefusedPush[]>
   /**
-   * Drops the waiting job of a batch, which has then failed in the batch around it, and keeps its result. A batch with pending members is being
-   * cancelled until it has none: it takes no members, and a callback of a batch inside it is dropped instead of pushed. An
-   * unknown batch changes nothing.
+   * Drops the waiting job of a batch, which has then failed in the batch around it, and keeps its result. Returns whether there
+   * was one. A batch with pending members is being cancelled until it has none: it takes no members, and a callback of a
+   * batch inside it is dropped instead of pushed. An unknown batch changes nothing.
    */
-  cancel(bid: string, now: number): Promise<void>
+  cancel(bid: string, now: number): Promise<boolean>
   /** Returns a page of the batches that are being cancelled, in any order, as `members` does. */
   cancelling(page: { after?: string | undefined; limit: number }): Promise<{ items: string[]; next: string | null }>
   /** Applies effects without a job, for members whose jobs are nowhere. Returns for each whether its member was open before it. */

@@ -530,8 +530,9 @@ export const batches: Case[] = [
       const inside = ['p', idOf(2)].map((id) => ({ bid: idOf(1), id, item: null }))
       const members = [...inside, member(t, 1, 'a'), member(t, 2, 'b'), member(t, 3, 'c')]
       await t.store.batches.push({ batches: specs, members }, NOW)
-      await t.store.batches.cancel(idOf(9), NOW + 1)
-      for (const n of [3, 1, 1]) await t.store.batches.cancel(idOf(n), NOW + 1)
+      const dropped: boolean[] = []
+      for (const n of [9, 3, 3, 1, 1]) dropped.push(await t.store.batches.cancel(idOf(n), NOW + 1))
+      expect(dropped).toEqual([false, true, false, false, false])
       expect(await cancelling(t)).toEqual([idOf(1), idOf(3)])
       expect(await find(t, 3)).toMatchObject({ cancelling: true, job: null, pending: 1 })
       expect(await find(t, 1)).toMatchObject({ cancelling: true, pending: 2, failed: 1 })

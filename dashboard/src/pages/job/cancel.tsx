@@ -10,15 +10,17 @@ import { t } from '../../i18n/index.ts'
 interface CancelButtonProps {
   jid: string
   queue: string | null
-  isRunning: boolean
+  state: 'queued' | 'limited' | 'running' | 'backlog' | 'waiting-children'
   onDone(): unknown
 }
 
-export function CancelButton({ jid, queue, isRunning, onDone }: CancelButtonProps) {
+const WHAT = { running: 'job.cancel.running', 'waiting-children': 'job.cancel.parent' } as const
+
+export function CancelButton({ jid, queue, state, onDone }: CancelButtonProps) {
   const cancel = async () => {
     const isMeant = await confirm({
       title: t('job.cancel.ask'),
-      body: t(isRunning ? 'job.cancel.running' : 'job.cancel.waiting'),
+      body: t(WHAT[state as keyof typeof WHAT] ?? 'job.cancel.waiting'),
       parts: [{ name: jid, count: 1 }],
       act: t('job.cancel.do'),
       keep: t('job.cancel.keep'),
@@ -26,7 +28,7 @@ export function CancelButton({ jid, queue, isRunning, onDone }: CancelButtonProp
     if (!isMeant) return
     const path = `/jobs/${encoded(jid)}`
     const told = tell<{ outcome: 'removed' | 'signalled' | 'requested' }>('DELETE', path, undefined, {
-      queue: isRunning ? null : queue,
+      queue: state === 'running' ? null : queue,
     })
     await doing(told, ({ outcome }) => t(`job.cancel.${outcome}`))
     await onDone()

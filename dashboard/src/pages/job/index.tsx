@@ -96,6 +96,7 @@ function Acts({ found: { data, reload }, jid }: { found: Data<FoundJob>; jid: st
       </>
     )
   }
+  if (state === 'waiting-children') return <CancelButton jid={jid} queue={null} state={state} onDone={reload} />
   if (state === 'queued' || state === 'limited' || state === 'running' || state === 'backlog') {
     const path = `/queues/${encoded(data.queue ?? '')}/jobs/${encoded(jid)}`
     return (
@@ -108,7 +109,7 @@ function Acts({ found: { data, reload }, jid }: { found: Data<FoundJob>; jid: st
             onDone={reload}
           />
         )}
-        <CancelButton jid={jid} queue={data.queue} isRunning={state === 'running'} onDone={reload} />
+        <CancelButton jid={jid} queue={data.queue} state={state} onDone={reload} />
       </>
     )
   }

@@ -93,8 +93,8 @@ export class Batches extends StorePart implements BatchStore {
     return (wereOpen as number[]).map(Boolean)
   }
 
-  async cancel(bid: string, now: number): Promise<void> {
-    await this.server.runCall(lua.batchCancel, now, [], [], (call) => call.add(bid))
+  async cancel(bid: string, now: number): Promise<boolean> {
+    return (await this.server.runCall(lua.batchCancel, now, [], [], (call) => call.add(bid))) === 1
   }
 
   async cancelling({ after = '0', limit }: Parameters<BatchStore['cancelling']>[0]) {
