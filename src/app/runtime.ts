@@ -182,7 +182,8 @@ export class Runtime implements AppPort {
     const services = [...this.#services(engine, options), unserved, sharedCheck(engine, () => worker)]
     const threads = () => setup.threadSource
     const executors = this.#executors(options)
-    const about = { version: VERSION, services, bindings, defined, executors, threads }
+    const { maxLengths } = this.client.writer
+    const about = { version: VERSION, services, bindings, defined, maxLengths, executors, threads }
     const queues = [...new Set(['default', ...defined])]
     const worker: Worker = new Worker(engine, withQueues(options, queues, setup.store.url), about)
     this.#workers.add(worker)

@@ -28,6 +28,11 @@ export class JobWriter {
     this.#options = options
   }
 
+  /** The most jobs of each queue that has such a limit. */
+  get maxLengths(): ReadonlyMap<string, number> {
+    return this.#options.maxLengths
+  }
+
   /** Checks a payload and turns it into JSON and its destination; it may change the payload. @throws INVALID_ARGS, ARGS_TOO_LARGE */
   prepare(payload: Payload, once = false): PreparedPush {
     this.check(payload)

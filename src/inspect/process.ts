@@ -24,6 +24,8 @@ export class Process {
   readonly queues: string[]
   /** The queues that the jobs of the process's app name; empty for a Sidekiq process. */
   readonly definedQueues: string[]
+  /** The `maxLength` of each queue that has one in the process's app, by its name. */
+  readonly maxLengths: Record<string, number>
   /** For each capsule, the weight of each queue by its name. */
   readonly weights: Record<string, number>[]
   readonly capsules: Record<string, CapsuleInfo>
@@ -58,6 +60,7 @@ export class Process {
     this.labels = listOf(info.labels).map(String)
     this.queues = listOf(info.queues).map(String)
     this.definedQueues = listOf(info.defined_queues).map(String)
+    this.maxLengths = isObject(info.max_lengths) ? numbersOf(info.max_lengths) : {}
     // Sidekiq before 7.0.3 stores one object for all queues.
     this.weights = (Array.isArray(info.weights) ? info.weights : [info.weights]).filter(isObject).map(numbersOf)
     this.capsules = capsulesOf(info.capsules)
@@ -197,6 +200,15 @@ export function unservedQueues(processes: readonly Serving[]): string[] {
   const defined = new Set(processes.flatMap(({ definedQueues }) => definedQueues))
   const served = fetchedQueues(processes)
   return [...defined].filter((queue) => !served.has(queue))
+}
+
+/** Returns the `maxLength` of each queue that has one in an app of these processes: the lowest, where the apps differ. */
+export function maxLengthsOf(processes: readonly Process[]): Map<string, number> {
+  const lowest = new Map<string, number>()
+  for (const [queue, most] of processes.flatMap(({ maxLengths }) => Object.entries(maxLengths))) {
+    lowest.set(queue, Math.min(most, lowest.get(queue) ?? most))
+  }
+  return lowest
 }
 
 /** Returns how many jobs of a queue a process can run at the same time. */

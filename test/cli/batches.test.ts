@@ -9,6 +9,7 @@ test('highkiq batches lists batches, shows one, and cancels its jobs', async ({ 
   const Work = hq.job('Work', () => {})
   const first = await hq.batch({ description: 'nightly import' }, () => Work.performBulk([[], []]))
   const second = await hq.batch({}, () => {})
+  const flow = await hq.flow({ job: Work, children: [{ job: Work }] })
   await hq.close()
   const run = async (...args: string[]) => {
     const { stdout, stderr } = await folder.run(['batches', ...args])
@@ -19,6 +20,9 @@ test('highkiq batches lists batches, shows one, and cancels its jobs', async ({ 
   )
   expect(await run('list')).toContain(second)
   expect(await folder.json('batches', 'list', '--limit', '1')).toHaveLength(1)
+  const parent = flow?.jid as string
+  expect((await folder.run(['job', parent])).stdout).toMatch(/^state +waits for its children$/m)
+  expect((await folder.run(['cancel', parent])).stdout).toBe('removed: the job had not started\n')
   expect(await run('show', first)).toMatch(/state +running\ntotal +2\npending +2, 0 of them retrying\n/)
   expect(await folder.json('batches', 'show', second)).toMatchObject({ bid: second, state: 'succeeded' })
   expect(await run('cancel', first)).toBe('2 jobs are cancelled\n')

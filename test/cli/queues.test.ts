@@ -30,6 +30,20 @@ test('a queue is paused and resumed, and the table of queues shows it', { timeou
   expect(await folder.run(['pause', ''])).toMatchObject({ code: 2, stderr: expect.stringContaining('queue name') })
 })
 
+test('queues shows the size of a queue beside its maxLength, which running workers know', async ({ folder }) => {
+  await folder.run(['enqueue', 'J'])
+  await folder.run(['enqueue', 'J', '--queue', 'low'])
+  const store = openStore(`sqlite:${folder.at('highkiq.db')}`)
+  const info = JSON.stringify({ hostname: 'a', queues: ['low'], highkiq: '0', max_lengths: { low: 10_000 } })
+  const about = { concurrency: 1, busy: 0, beat: Date.now(), quiet: false, rss: 1 }
+  await store.workers.heartbeat({ identity: 'a:1:abc', info, ...about }, 60)
+  await store.close()
+  const { stdout } = await folder.run(['queues'])
+  expect(stdout).toMatch(/^default +1 +0 /m)
+  expect(stdout).toMatch(/^low +1 of 10,000 +0 /m)
+  expect(await folder.json('queues')).toMatchObject([{ maxLength: null }, { maxLength: 10_000 }])
+})
+
 test('queues says by how much a queue grows, and when it will be empty', { timeout: 60_000 }, async ({ folder }) => {
   const url = folder.at('highkiq.db')
   await folder.run(['enqueue', 'J'])

@@ -40,7 +40,7 @@ const jids = (lines: Progress[]) => lines.map(({ jid }) => jid)
 test('queues are listed with size, latency, and the processes that serve them', async () => {
   const t = api()
   await push(t, [textOf(1), textOf(2)])
-  const idle = { backlog: 0, ignoredBy: [], slots: 0, servedBy: [], trend: null }
+  const idle = { maxLength: null, backlog: 0, ignoredBy: [], slots: 0, servedBy: [], trend: null }
   const { body } = await t.call('GET', '/api/v1/queues')
   expect(body).toEqual({
     items: [{ name: 'default', size: 2, limited: 0, latency: expect.any(Number), paused: false, ...idle }],
@@ -64,6 +64,31 @@ test('queues are listed with size, latency, and the processes that serve them', 
   expect(low.body).toMatchObject({ slots: 10, ignoredBy: ['ruby:1:abc'] })
   expect(low.body.servedBy.sort()).toEqual([process.identity, 'ruby:1:abc'].sort())
   doors.open()
+})
+
+test('a queue shows its maxLength, the lowest that the apps of running workers have', async () => {
+  const t = api({ app: { queues: { mail: { maxLength: 100 } } } })
+  await push(t, [textOf(1)], 'mail')
+  await push(t, [textOf(2)], 'other')
+  const lengths = async (path = '/api/v1/queues') =>
+    (await t.call('GET', path)).body.items.map(({ name, maxLength }: Record<string, unknown>) => [name, maxLength])
+  expect(await lengths()).toEqual([
+    ['mail', null],
+    ['other', null],
+  ])
+  await t.work({ queues: ['none'] })
+  const known = (most: number) => [
+    ['mail', most],
+    ['other', null],
+  ]
+  expect(await lengths()).toEqual(known(100))
+  const info = JSON.stringify({ hostname: 'b', queues: ['none'], highkiq: '0', max_lengths: { mail: 50 } })
+  const about = { concurrency: 1, busy: 0, beat: Date.now(), quiet: false, rss: 1 }
+  await t.hq.store.workers.heartbeat({ identity: 'b:1:abc', info, ...about }, 60)
+  expect(await lengths()).toEqual(known(50))
+  // After a change the server reads its lists again.
+  await t.call('POST', '/api/v1/queues/other/resume')
+  expect(await lengths('/api/v1/live-queues')).toEqual(known(50))
 })
 
 test('the jobs of a queue are listed newest first, searched, shown, and deleted one by one', async () => {

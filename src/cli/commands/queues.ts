@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { Highkiq, QueueSummary } from '../../index.ts'
+import { maxLengthsOf, processesOf } from '../../inspect/process.ts'
 import { type QueueTrend, QueueTrends } from '../../inspect/queue-trend.ts'
 import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { type Column, count, duration, print, printJson, printResult, table } from '../output.ts'
@@ -14,15 +15,19 @@ import { registerRename } from './queue-rename.ts'
 /** The sizes are compared with those of this time before. */
 const MEASURE_MS = 1000
 
-type Shown = QueueSummary & { trend: QueueTrend | null }
+type Shown = QueueSummary & { maxLength: number | null; trend: QueueTrend | null }
 
 const COLUMNS: Column<Shown>[] = [
   { title: 'QUEUE', of: ({ name }) => name },
-  { title: 'SIZE', of: ({ size }) => count(size), right: true },
+  { title: 'SIZE', of: sizeText, right: true },
   { title: 'LIMITED', of: ({ limited }) => count(limited), right: true },
   { title: 'LATENCY', of: ({ latency }) => duration(latency), right: true },
   { title: '', of: ({ paused, trend }) => [...(paused ? ['paused'] : []), ...trendText(trend)].join(', ') },
 ]
+
+function sizeText({ size, maxLength }: Shown): string {
+  return maxLength === null ? count(size) : `${count(size)} of ${count(maxLength)}`
+}
 
 function trendText(trend: QueueTrend | null): string[] {
   if (trend === null || trend.perMinute === 0) return []
@@ -45,14 +50,17 @@ function queueReader(): (hq: Highkiq) => Promise<Shown[]> {
       await sleep(MEASURE_MS)
       queues = await read(hq)
     }
-    return queues.map((queue) => ({ ...queue, trend: trends.of(queue.name) }))
+    const maxLengths = maxLengthsOf(await processesOf(hq.store))
+    return queues.map((queue) => {
+      return { ...queue, maxLength: maxLengths.get(queue.name) ?? null, trend: trends.of(queue.name) }
+    })
   }
 }
 
 export function register(program: Command): void {
   const command = withShowOptions(program.command('queues'))
     .description(
-      'queues with their size, how many of these jobs wait for room in their limits, latency (how long the next job has waited), and whether they grow',
+      'queues with their size (of their maxLength, if running workers know one), how many of these jobs wait for room in their limits, latency (how long the next job has waited), and whether they grow',
     )
     .addHelpText(
       'after',

@@ -67,8 +67,10 @@ function liveList<Item>(read: () => Promise<Item[]>, keyOf: (item: Item) => stri
 }
 
 /** A time instead of a latency: it is the same as long as the queue has the same next job. */
-function liveQueueOf({ name, size, limited, backlog, paused, slots, latency, serving }: ServedQueue, now: number) {
+function liveQueueOf(queue: ServedQueue, now: number) {
+  const { name, size, limited, backlog, paused, slots, maxLength, latency, serving } = queue
   const waitingSince = latency > 0 ? dateOf(Math.round(now - latency * 1000) / 1000) : null
-  const live: LiveQueue = { name, size, limited, backlog, waitingSince, paused, slots, processes: serving.length }
+  const figures = { size, limited, maxLength, backlog, slots, processes: serving.length }
+  const live: LiveQueue = { name, ...figures, waitingSince, paused }
   return live
 }

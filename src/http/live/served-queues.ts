@@ -1,7 +1,7 @@
 /** Queues with the processes that serve them, and the backlogs of tasks for them. */
 
 import type { Process } from '../../index.ts'
-import { servedBy, slotsFor } from '../../inspect/process.ts'
+import { maxLengthsOf, servedBy, slotsFor } from '../../inspect/process.ts'
 import type { QueueSummary } from '../../inspect/queue.ts'
 import type { StoreReads } from '../../inspect/store-reads.ts'
 import { baseQueue } from '../../job/priority.ts'
@@ -11,12 +11,15 @@ export interface ServedQueue extends QueueSummary {
   backlog: number
   /** The number of its jobs that its processes run at the same time. */
   slots: number
+  /** The most jobs that wait in it; null when no running worker knows such a limit. */
+  maxLength: number | null
   serving: Process[]
 }
 
 /** Returns each queue with the processes that serve it. The cost grows with the number of queues that each process names. */
 export async function servedQueues(reads: StoreReads, queues: readonly QueueSummary[]): Promise<ServedQueue[]> {
   const [processes, backlogs] = await Promise.all([reads.processes(), backlogByQueue(reads)])
+  const maxLengths = maxLengthsOf(processes)
   const byQueue = new Map<string, Process[]>()
   for (const process of processes) {
     for (const name of servedBy(process)) {
@@ -28,7 +31,8 @@ export async function servedQueues(reads: StoreReads, queues: readonly QueueSumm
   return queues.map((queue) => {
     const serving = byQueue.get(queue.name) ?? []
     const slots = serving.reduce((sum, process) => sum + slotsFor(process, queue.name), 0)
-    return { ...queue, backlog: backlogs.get(queue.name) ?? 0, slots, serving }
+    const [backlog, maxLength] = [backlogs.get(queue.name) ?? 0, maxLengths.get(queue.name) ?? null]
+    return { ...queue, backlog, slots, maxLength, serving }
   })
 }
 

@@ -213,6 +213,10 @@ export const Queue = s.object({
   name: s.text,
   size: s.described(s.count, 'its jobs that wait, with the limited ones'),
   limited: s.described(s.count, 'how many of them wait for room in their limits'),
+  maxLength: s.described(
+    s.orNull(s.count),
+    'the most jobs that wait in it, as the apps of running workers set it; null: they set none',
+  ),
   backlog: s.described(s.count, 'rows in the backlogs of tasks for this queue'),
   latency: s.described(s.amount, 'seconds that its oldest job has waited'),
   paused: s.boolean,
@@ -280,6 +284,10 @@ export const LiveQueue = s.object({
   name: s.text,
   size: s.described(s.count, 'its jobs that wait, with the limited ones'),
   limited: s.described(s.count, 'how many of them wait for room in their limits'),
+  maxLength: s.described(
+    s.orNull(s.count),
+    'the most jobs that wait in it, as the apps of running workers set it; null: they set none',
+  ),
   backlog: s.described(s.count, 'rows in the backlogs of tasks for this queue'),
   waitingSince: s.described(s.orNull(s.time), 'since when its oldest job has waited; null when none waits'),
   paused: s.boolean,

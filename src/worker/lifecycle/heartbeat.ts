@@ -26,6 +26,8 @@ export interface Shown {
   version: string
   /** The queues that the jobs of the app name. */
   defined: readonly string[]
+  /** The most jobs of each queue that has such a limit in the app. */
+  maxLengths: ReadonlyMap<string, number>
   /** Whether the program has another purpose, so that others must not stop it through the store. */
   isEmbedded: () => boolean
 }
@@ -130,7 +132,7 @@ export class Heartbeat extends Periodic {
 
 /** Returns the record in the format of Sidekiq 8.1, with the members that 8.0 and 7 read. */
 function infoOf(shown: Shown): string {
-  const { identity, tag, labels, capsules, concurrency, orderedConcurrency, startedAt, version, defined } = shown
+  const { identity, tag, labels, capsules, concurrency, orderedConcurrency, startedAt, version, defined, maxLengths } = shown
   return JSON.stringify({
     hostname: process.env.DYNO || hostname(),
     started_at: startedAt / 1000,
@@ -149,6 +151,7 @@ function infoOf(shown: Shown): string {
     // Readers tell our processes from Sidekiq's by this member.
     highkiq: version,
     defined_queues: defined,
+    ...(maxLengths.size > 0 ? { max_lengths: Object.fromEntries(maxLengths) } : {}),
     embedded: shown.isEmbedded(),
   })
 }

@@ -76,6 +76,8 @@ export class Worker extends WorkerProcess {
       bindings?: readonly Binding[]
       /** The queues that the jobs of the app name. */
       defined?: readonly string[]
+      /** The most jobs of each queue that has such a limit in the app. */
+      maxLengths?: ReadonlyMap<string, number>
       executors?: readonly ExecutorPlan[]
       threads: () => ThreadSource
     },
@@ -132,6 +134,7 @@ export class Worker extends WorkerProcess {
         startedAt: engine.now(),
         version: about.version,
         defined: about.defined ?? [],
+        maxLengths: about.maxLengths ?? new Map(),
         isEmbedded: () => !this.ownsProcess,
       },
       () => {

@@ -5,6 +5,7 @@ import type { Phrase } from '../index.ts'
 export const queues = {
   'queues.name': 'Queue',
   'queues.size': 'Size',
+  'queues.ofMost': 'of {most}',
   'queues.backlog': 'Backlog',
   'queues.noLimit': 'All slots of its workers may run jobs of this queue at the same time.',
   'queues.limited': { one: '{n} waits for room in its limit', other: '{n} wait for room in their limits' },

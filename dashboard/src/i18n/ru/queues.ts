@@ -6,6 +6,7 @@ import type { TextsOf } from '../index.ts'
 export const queues: TextsOf<typeof english> = {
   'queues.name': 'Очередь',
   'queues.size': 'Размер',
+  'queues.ofMost': 'из {most}',
   'queues.backlog': 'В задачах',
   'queues.noLimit': 'Задачи этой очереди могут занять сразу все места её процессов.',
   'queues.limited': {

@@ -6,6 +6,7 @@ import type { TextsOf } from '../index.ts'
 export const queues: TextsOf<typeof english> = {
   'queues.name': '队列',
   'queues.size': '大小',
+  'queues.ofMost': '/ {most}',
   'queues.backlog': '积压',
   'queues.noLimit': '进程的所有槽位都可以同时运行此队列的作业。',
   'queues.limited': { other: '{n} 个在等待限额空位' },

@@ -17,14 +17,18 @@ interface FiguresProps {
 }
 
 export function Figures({ queue, waits }: FiguresProps) {
-  const { name, size, limited, backlog, latency, slots, servedBy, ignoredBy, paused, trend } = queue
+  const { name, size, limited, maxLength, backlog, latency, slots, servedBy, ignoredBy, paused, trend } = queue
   const out = waits && runsPerMinute(waits, MINUTES)
   // The size is compared with that of a minute ago, so the runs that left it are those of a minute, too.
   const came = waits && trend && Math.max(runsPerMinute(waits, 1) + trend.perMinute, 0)
   return (
     <>
       <Tiles columns={5}>
-        <Tile label={t('queues.size')} value={number(size)}>
+        <Tile
+          label={t('queues.size')}
+          value={number(size)}
+          {...(maxLength === null ? {} : { unit: ` ${t('queues.ofMost', { most: number(maxLength) })}` })}
+        >
           {limited > 0 && <span>{t('queues.limited', { n: limited })} </span>}
           {backlog > 0 ? t('overview.backlog', { n: backlog }) : t('overview.noBacklog')}
         </Tile>

@@ -103,7 +103,18 @@ function columnsOf(
         </span>
       ),
     },
-    { name: 'size', title: t('queues.size'), class: 'num b', ...sorted('size'), cell: ({ size }) => number(size) },
+    {
+      name: 'size',
+      title: t('queues.size'),
+      class: 'num b',
+      ...sorted('size'),
+      cell: ({ size, maxLength }) => (
+        <>
+          {number(size)}
+          {maxLength !== null && <span class="dim"> {t('queues.ofMost', { most: number(maxLength) })}</span>}
+        </>
+      ),
+    },
     {
       name: 'backlog',
       title: t('queues.backlog'),
