@@ -64,12 +64,9 @@ export async function putInSteps(
     if (isLost) throw new PushError(LOST, [], false)
   }
 
-  const bids = new Set([...batches, ...members].map(({ bid }) => bid))
-  const parents = new Map(batches.map(({ bid, parent }) => [bid, parent]))
-  /** The batches that are in no other one of these. */
-  const outermost = [...bids].filter((bid) => !bids.has(parents.get(bid) ?? ''))
+  const outermost = outermostOf({ batches, members })
   const [bid = ''] = outermost
-  const placeholders = Array.from(bids, placeholderIn)
+  const placeholders = Array.from(bidsOf({ batches, members }), placeholderIn)
   const first = await put({ batches, members: [...placeholders, ...members.filter(({ item }) => !item)] })
   if ('reason' in first) return first
   const refused: RefusedPush[] = []
@@ -98,11 +95,23 @@ export async function putInSteps(
       true,
       {
         cause: thrown instanceof PushError ? thrown.cause : thrown,
+        bid,
         notPushed: idsOf(jobs.slice(stored + maybe)),
         pushed: idsOf(jobs.slice(0, stored).filter(({ item }) => item && !dropped.has(item))),
       },
     )
   }
+}
+
+function bidsOf({ batches, members }: BatchPush): Set<string> {
+  return new Set([...batches, ...members].map(({ bid }) => bid))
+}
+
+/** Returns the batches of a push that are in no other one of these. */
+export function outermostOf(push: BatchPush): string[] {
+  const bids = bidsOf(push)
+  const parents = new Map(push.batches.map(({ bid, parent }) => [bid, parent]))
+  return [...bids].filter((bid) => !bids.has(parents.get(bid) ?? ''))
 }
 
 const LOST = 'this process was stopped for so long that a worker has ended the push'

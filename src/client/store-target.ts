@@ -14,7 +14,7 @@ import {
   type Store,
   type TrackedPush,
 } from '../store/contract.ts'
-import { isLarge, putInSteps } from './batch-steps.ts'
+import { isLarge, outermostOf, putInSteps } from './batch-steps.ts'
 import { BULK } from './bulk.ts'
 import { type OrderedNames, orderedNamesOf } from './ordered-names.ts'
 import { addPushEvent, addPushEvents, eventOf } from './push-events.ts'
@@ -92,7 +92,8 @@ export class StoreTarget extends DirectTarget {
     } catch (thrown) {
       if (!(thrown instanceof PushError)) throw thrown
       const jids = push.members.flatMap(({ id, item }) => (item ? [id] : []))
-      throw new PushError(thrown.message, jids, thrown.maybePushed, { cause: thrown.cause })
+      const [bid = ''] = outermostOf(push)
+      throw new PushError(thrown.message, jids, thrown.maybePushed, { cause: thrown.cause, bid })
     }
   }
 

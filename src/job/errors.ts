@@ -84,13 +84,15 @@ export class PushError extends HighkiqError {
       parts?: PushParts | undefined
       rows?: number[]
       next?: number
+      /** The outermost of the batches that were pushed. */
+      bid?: string
     } = {},
   ) {
-    const { cause, notPushed = maybePushed ? [] : jids, pushed = [], parts, ...rows } = options
+    const { cause, notPushed = maybePushed ? [] : jids, pushed = [], parts, ...more } = options
     super(
       'PUSH_FAILED',
       message,
-      { jids, maybePushed, notPushed, ...rows },
+      { jids, maybePushed, notPushed, ...more },
       cause === undefined ? undefined : { cause },
     )
     this.name = 'PushError'

@@ -247,7 +247,7 @@ test('the audit names the classes of batches and flows, and the ids of a flow', 
   ])
 })
 
-test('the audit counts the jobs that are stored of a large batch whose step fails', async () => {
+test('the audit counts the jobs that are stored of a large batch whose step fails, and names the batch', async () => {
   const audit: AuditEntry[] = []
   const t = api({ audit: (entry) => audit.push(entry) })
   const jobs = Array.from({ length: 10_500 }, (_, n) => ({ class: 'Work', args: [n] }))
@@ -260,10 +260,11 @@ test('the audit counts the jobs that are stored of a large batch whose step fail
   })
   await t.hq.batches.cancel(bid ?? '')
   const { body } = await pushed
-  expect(body.error).toMatchObject({ code: 'PUSH_FAILED', message: expect.stringContaining(`has `) })
+  const message = expect.stringContaining(`Batch ${bid} has `)
+  expect(body.error).toMatchObject({ code: 'PUSH_FAILED', message, details: { bid } })
   const stored = Number(/has (\d+) of 10500/.exec(body.error.message)?.[1])
   expect(stored).toBeGreaterThan(999)
   expect(audit.filter(({ action }) => action === 'POST /api/v1/batches')).toMatchObject([
-    { target: { class: 'Work' }, count: stored, details: { incomplete: true } },
+    { target: { class: 'Work', bid }, count: stored, details: { incomplete: true } },
   ])
 })

@@ -19,8 +19,15 @@ function shown(redaction: Redaction, { data, description, ...batch }: Batch): Ba
   return { ...batch, ...redaction.value({ description }), data: redaction.value(data) }
 }
 
-function storedOf({ jids, existing = [] }: { jids: (string | null)[]; existing?: number[] }): number {
+type Ids = Awaited<ReturnType<typeof addJobs>>
+
+function storedOf({ jids, existing = [] }: Ids): number {
   return jids.filter((jid) => jid !== null).length - existing.length
+}
+
+/** Returns those of the ids that there are. */
+function idsOf(ids: Record<string, string | null | undefined>): Record<string, string> {
+  return Object.fromEntries(Object.entries(ids).flatMap(([name, id]) => (typeof id === 'string' ? [[name, id]] : [])))
 }
 
 /** @throws INVALID_REQUEST */
@@ -31,14 +38,28 @@ function refuseKey({ request }: Pick<Call, 'request'>): void {
   )
 }
 
-/** Pushes jobs, and adds their classes to the audit; and their number when only some of them are stored. */
-async function pushAudited<T>({ audit, path }: Call, jobs: Iterable<unknown>, push: () => Promise<T>) {
+/**
+ * Pushes jobs, and records in the audit their classes, how many are stored, and the ids of what they are in. `made` returns the
+ * last two.
+ */
+async function pushAudited<T>(
+  { audit, path }: Call,
+  jobs: Iterable<unknown>,
+  push: () => Promise<T>,
+  made: (pushed: T) => { count: number; ids?: Record<string, string> },
+): Promise<T> {
   const target = { ...path, ...classCollector()(jobs) }
   audit({ target })
   try {
-    return { target, pushed: await push() }
+    const pushed = await push()
+    const { count, ids } = made(pushed)
+    audit({ count, target: { ...target, ...ids } })
+    return pushed
   } catch (thrown) {
-    if (thrown instanceof PushError) audit({ count: thrown.pushed.length })
+    if (thrown instanceof PushError) {
+      const { bid } = thrown.details as { bid?: string }
+      audit({ count: thrown.pushed.length, target: { ...target, ...idsOf({ bid }) } })
+    }
     throw thrown
   }
 }
@@ -66,9 +87,8 @@ export const BATCH_ROUTES: Route[] = [
     async run(call) {
       refuseKey(call)
       const body = await bodyOf(call, NewBatch)
-      const { target, pushed } = await pushAudited(call, body.jobs, () => pushBatch(call.hq, body))
-      call.audit({ count: storedOf(pushed), target: { ...target, bid: pushed.bid } })
-      return json(pushed, 201)
+      const made = (pushed: { bid: string } & Ids) => ({ count: storedOf(pushed), ids: { bid: pushed.bid } })
+      return json(await pushAudited(call, body.jobs, () => pushBatch(call.hq, body), made), 201)
     },
   }),
   post(`${PATH}/jobs`, {
@@ -82,9 +102,8 @@ export const BATCH_ROUTES: Route[] = [
       const { hq, request, server, path } = call
       const body = await readBody(request, server.limits.bodyBytes)
       const jobs = Array.isArray(body) ? body : [body]
-      const { pushed } = await pushAudited(call, jobs, () => addJobs(hq, path.bid ?? '', jobs))
-      call.audit({ count: storedOf(pushed) })
-      return json(pushed, 201)
+      const push = () => addJobs(hq, path.bid ?? '', jobs)
+      return json(await pushAudited(call, jobs, push, (pushed) => ({ count: storedOf(pushed) })), 201)
     },
   }),
   post('/api/v1/flows', {
@@ -96,11 +115,11 @@ export const BATCH_ROUTES: Route[] = [
     async run(call) {
       refuseKey(call)
       const { flow, jobs } = flowOf(await bodyOf(call, NewFlow))
-      const { target, pushed } = await pushAudited(call, jobs, () => call.hq.flow(flow))
-      const { jid = null, bid = null } = pushed ?? {}
-      const ids = { ...(bid === null ? {} : { bid }), ...(jid === null ? {} : { jid }) }
-      call.audit({ count: pushed ? jobs.length : 0, target: { ...target, ...ids } })
-      return json({ jid, bid }, 201)
+      const push = async () => (await call.hq.flow(flow)) ?? { jid: null, bid: null }
+      const made = ({ jid, bid }: { jid: string | null; bid: string | null }) => {
+        return { count: jid === null ? 0 : jobs.length, ids: idsOf({ bid, jid }) }
+      }
+      return json(await pushAudited(call, jobs, push, made), 201)
     },
   }),
   get(PATH, {
