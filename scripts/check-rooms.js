@@ -80,7 +80,7 @@ const ROOMS = {
   iterable: ['job', 'store/contract', 'worker', 'tasks/spreadsheet', 'app/port'],
   cron: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
   unique: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
-  batches: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
+  batches: ['job', 'store/contract', 'events/job-event', 'client', 'inspect', 'worker', 'app/port'],
   alerts: [
     'job',
     'load',

@@ -4,10 +4,19 @@ import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
 import { uniqueConflict } from '../client/push-target.ts'
 import { withJidLock } from '../client/request.ts'
+import { timelessRecord } from '../events/job-event.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { batchJobText, newTaskId, type Payload, readPayload } from '../job/payload.ts'
 import { NOT_RUN, writeEnd } from '../job/result.ts'
-import type { BatchJob, BatchPush, BatchRefusal, NewMember, ParentEnds, ParentJob } from '../store/contract.ts'
+import type {
+  BatchJob,
+  BatchJobEvents,
+  BatchPush,
+  BatchRefusal,
+  NewMember,
+  ParentEnds,
+  ParentJob,
+} from '../store/contract.ts'
 import { BatchTarget, lockConflict, refuseTracked } from './batch-target.ts'
 import { batchJid } from './jids.ts'
 import {
@@ -182,9 +191,10 @@ async function callbackOf(
   return passed && jobOf(client, passed)
 }
 
-function jobOf(client: AppPort['client'], payload: Payload): BatchJob {
+function jobOf(client: AppPort['client'], payload: Payload): BatchJob & { events: BatchJobEvents } {
   const { jid, destination } = client.write(payload)
-  return { jid, queue: payload.queue, text: batchJobText(destination.text, client.wire) }
+  const events = { pushed: timelessRecord('pushed', payload) }
+  return { jid, queue: payload.queue, text: batchJobText(destination.text, client.wire), events }
 }
 
 /** @throws INVALID_OPTION */
@@ -241,8 +251,14 @@ class Flow {
     }
     const note =
       place === undefined ? undefined : { key: String(place), text: JSON.stringify({ failed: CHILD_FAILED }) }
+    const pushed = jobOf(client, passed)
     const parent: ParentJob = {
-      ...jobOf(client, passed),
+      ...pushed,
+      events: {
+        ...pushed.events,
+        dead: timelessRecord('died', passed, { error: CHILD_FAILED, reason: 'failed' }),
+        cancelled: timelessRecord('cancelled', passed, { reason: 'cancelled' }),
+      },
       onChildFailure,
       failure: FAILURE,
       note,

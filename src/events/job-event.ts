@@ -98,6 +98,20 @@ function aboutOf(
   return text
 }
 
+/**
+ * Returns the `about` of an event without a time, of a job without an attempt. A line break, which no JSON text has, is in the
+ * place of the time: the store writes it there.
+ */
+export function timelessRecord(
+  kind: JobEventKind,
+  { class: name, wrapped, queue }: Pick<Payload, 'class' | 'wrapped' | 'queue'>,
+  more?: Details,
+): string {
+  const about = [kind, typeof wrapped === 'string' ? wrapped : name, baseQueue(queue)]
+  const details = more ? `,${JSON.stringify(more)}` : ''
+  return `[${about.map((one) => JSON.stringify(one)).join()},\n,0${details}]`
+}
+
 /** Whether a job records events. The rows of tasks do not: a task has hundreds of thousands, with an event of its own each. */
 export function isRecorded(payload: Payload): boolean {
   return payload.hk_task === undefined || isSingleTracked(payload)

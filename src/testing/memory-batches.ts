@@ -97,6 +97,9 @@ export class MemoryBatches implements BatchTables, BatchReader {
   /** A test mode keeps no results. */
   keepResult(): void {}
 
+  /** A test mode records no events. */
+  record(): void {}
+
   holder(key: string): ReturnType<BatchTables['holder']> {
     const holder = this.#holderOf(key)
     return holder === undefined ? undefined : { holder, due: null }

@@ -558,7 +558,7 @@ test('a parent in a flow that waits for its children is found, and is cancelled 
   expect(await t.hq.store.cancellations.among([jid])).toEqual([])
   const inner = { job: Work, args: ['inner'] as [string], children: [child] }
   const outer = await t.hq.flow({ job: Work, args: ['outer'], onChildFailure: 'ignore', children: [inner] })
-  const [member] = await Array.fromAsync(t.hq.batches.members(outer?.bid as string))
+  const [member] = (await t.hq.batches.memberPage(outer?.bid as string)).items
   expect(await t.hq.cancel(member?.id as string)).toBe('removed')
   expect((await t.hq.find(outer?.jid as string)).state).toBe('queued')
   await t.work({ queues: ['default', 'low'] })

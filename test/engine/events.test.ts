@@ -44,6 +44,28 @@ test('a reader gets all events of a job, in order, with what belongs to each', a
   expect(new Set(events.map(({ id }) => id)).size).toBe(3)
 })
 
+test('the parent in a flow, and callbacks, have their events: pushed, died of a child, and cancelled', async () => {
+  const t = bench()
+  await recorded(t)
+  const heard = await reading(t)
+  const Work = t.hq.job('Work', { retry: 0 }, (_ctx, how: string) => {
+    if (how === 'fails') throw new Error('no')
+  })
+  const Done = t.hq.job('Done', { queue: 'low' }, () => {})
+  const flow = async (how: string) => (await t.hq.flow({ job: Done, children: [{ job: Work, args: [how] }] }))?.jid
+  const [ran, died, dropped] = [await flow('works'), await flow('fails'), await flow('waits')]
+  expect(await t.hq.cancel(dropped as string)).toBe('removed')
+  const bid = await t.hq.batch({ onSuccess: Done }, () => Work.performAsync('works'))
+  await t.work({ queues: ['default', 'low'] })
+  const of = (jid: string | undefined) => heard.all.filter((one) => one.jid === jid)
+  await until(() => of(ran).length === 3 && of(`${bid}fc000002`).length === 3 && of(died).length > 0)
+  const base = { id: expect.any(String), job: 'Done', queue: 'low', at: expect.any(Date) }
+  const error = { class: 'ChildFailed', message: expect.any(String) }
+  expect(kindsOf(heard.all, ran as string)).toEqual(['pushed', 'started', 'succeeded'])
+  expect(of(died)).toEqual([{ ...base, jid: died, kind: 'died', error, reason: 'failed' }])
+  expect(of(dropped)).toEqual([{ ...base, jid: dropped, kind: 'cancelled', reason: 'cancelled' }])
+})
+
 test('a loop ends without an error when its app closes, and so does one that begins afterwards', async () => {
   const t = bench()
   await recorded(t)

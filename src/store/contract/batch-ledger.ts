@@ -3,6 +3,7 @@
 import { completeBatchJob } from '../../job/payload.ts'
 import {
   type BatchJob,
+  type BatchJobEvents,
   type BatchPush,
   type BatchRecord,
   type BatchRefusal,
@@ -40,6 +41,8 @@ export interface BatchTables {
   addToDead(text: string, now: number): void
   /** Keeps the result of a job that did not run, as `ResultStore.keep`. */
   keepResult(jid: string, text: string, seconds: number): void
+  /** Records an event, as the effect `record`. */
+  record(jid: string, about: string, now: number): void
   /** Returns the job that has the lock of a unique job. */
   holder(key: string, now: number): LockHolder | undefined
 }
@@ -163,6 +166,7 @@ export class BatchLedger {
     batch.cancelling = batch.pending > 0
     this.#tables.save(batch)
     if (job?.ends) this.#tables.keepResult(job.jid, job.ends.cancelled, job.ends.seconds)
+    if (job) this.#record(job, 'cancelled')
     if (job && parent !== null) this.change({ bid: parent, member: job.jid, change: 'failed', note: job.note })
     return job !== null
   }
@@ -249,20 +253,32 @@ export class BatchLedger {
       this.#add(batch.parent, [job.jid])
     }
     batch[which] = null
+    this.#push(job)
+  }
+
+  #push(job: BatchJob): void {
     this.#tables.push(job.queue, completeBatchJob(job.text, this.#now))
+    this.#record(job, 'pushed')
+  }
+
+  #record({ jid, events }: BatchJob, which: keyof BatchJobEvents): void {
+    const about = events?.[which]
+    if (about !== undefined) this.#tables.record(jid, about.replace('\n', String(this.#now)), this.#now)
   }
 
   /** Returns the change of the batch around this one that follows. */
   #release(
     { parent }: BatchState,
-    { jid, queue, text, failure, note, ends }: ParentJob,
+    job: ParentJob,
     fate: 'queue' | 'dead',
   ): Change | undefined {
     if (fate === 'queue') {
-      this.#tables.push(queue, completeBatchJob(text, this.#now))
+      this.#push(job)
       return undefined
     }
+    const { jid, text, failure, note, ends } = job
     this.#tables.addToDead(completeBatchJob(text, this.#now, failure), this.#now)
+    this.#record(job, 'dead')
     if (ends) this.#tables.keepResult(jid, ends.dead, ends.seconds)
     return parent === null ? undefined : { bid: parent, member: jid, change: 'dead', note }
   }

@@ -19,6 +19,17 @@ export interface BatchJob {
   queue: string
   /** JSON text of an object; see `completeBatchJob`. */
   text: string
+  /** Recorded, as by the effect `record`, in the step that pushes the job or in which it does not run. */
+  events?: BatchJobEvents | undefined
+}
+
+/** The `about` of each event, with a line break in the place of its time (ms): no other is in a JSON text. */
+export interface BatchJobEvents {
+  pushed: string
+  /** Of a waiting job that goes to the dead set. */
+  dead?: string
+  /** Of a waiting job that is dropped. */
+  cancelled?: string
 }
 
 /** A job that waits until all members have ended: the parent in a flow. */

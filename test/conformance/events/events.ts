@@ -46,6 +46,32 @@ export const jobEvents: Case[] = [
     },
   },
   {
+    name: 'an event of a job that a batch pushes, kills or drops is recorded in that step, with its time',
+    async run(t) {
+      const about = (kind: string) => `["${kind}","J",\n,0]`
+      const events = { pushed: about('pushed'), dead: about('dead'), cancelled: about('cancelled') }
+      const none = { parent: null, onComplete: null, onSuccess: null, onDeath: null, meta: '{}', keep: 1, createdAt: NOW }
+      const jobOf = (jid: string) => ({ jid, queue: 'q', text: t.job(jid), events })
+      const waiting = { ...jobOf('parent'), onChildFailure: 'fail' as const, failure: '"a":1' }
+      const flow = (n: number, jid: string) => ({ ...none, bid: `${n}`.repeat(16), job: { ...waiting, jid } })
+      const batches = [flow(1, 'dies'), flow(2, 'runs'), flow(3, 'dropped')]
+      const called = { ...none, bid: '4'.repeat(16), job: null, onSuccess: jobOf('called') }
+      const members = [...batches, called].map(({ bid }) => ({ bid, id: 'a', item: null }))
+      await t.store.batches.push({ batches: [...batches, called], members }, NOW)
+      const from = await began(t)
+      const end = (n: number, change: 'failed' | 'succeeded') =>
+        ({ kind: 'batch', bid: `${n}`.repeat(16), member: 'a', change }) as const
+      await t.store.batches.apply([end(1, 'failed'), end(2, 'succeeded'), end(4, 'succeeded')], NOW + 5)
+      await t.store.batches.cancel('3'.repeat(16), NOW + 6)
+      expect((await read(t.store, from))?.map(({ event }) => event)).toEqual([
+        ['dies', 'dead', 'J', NOW + 5, 0],
+        ['runs', 'pushed', 'J', NOW + 5, 0],
+        ['called', 'pushed', 'J', NOW + 5, 0],
+        ['dropped', 'cancelled', 'J', NOW + 6, 0],
+      ])
+    },
+  },
+  {
     name: 'a push records its events, of single jobs, many jobs, and jobs of a set, with numbers without a gap',
     async run(t) {
       const from = await began(t)

@@ -47,8 +47,10 @@ export const maxLength: Case[] = [
       expect(await t.store.jobs.push([item], NOW)).toEqual([{ item, holder: null, due: null }])
       await t.fetch(await t.owner(), 'q', 1)
       expect(await t.store.jobs.push([item], NOW)).toEqual([])
-      // It is stored: a push that comes again is not refused.
-      expect(await t.store.jobs.push([{ ...item, once: 'b' }], NOW)).toEqual([])
+      // It is stored: a push that comes again has that job, and is not refused because of the full queue.
+      expect(await t.store.jobs.push([item], NOW)).toEqual([])
+      const again = { ...item, once: 'b' }
+      expect(await t.store.jobs.push([again], NOW)).toEqual([{ item: again, holder: 'a', due: null }])
       const other: PushItem = { ...limited(t, 3, 1), unique: { jid: 'b', claims: [{ key: 'k' }] } }
       expect(await t.store.jobs.push([other], NOW)).toEqual([{ item: other, holder: 'a', due: null }])
       expect(await t.waiting('q')).toEqual([t.job(2)])

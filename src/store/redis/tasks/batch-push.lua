@@ -11,6 +11,10 @@
 -- "exists" when the first new batch exists; or the reason of a refusal, the bid, the member and, for "held", the holder.
 -- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
 
+local function depthOf(bid)
+  return tonumber(redis.call('HGET', batchKey('hk:batch:' .. bid), 'depth') or 1)
+end
+
 local new, depths, mostNested = {}, {}, number()
 refuse(wrong(KEYS[2], 'zset'))
 for i = 1, number() do

@@ -46,13 +46,6 @@ local function saveBatch(batch)
   end
 end
 
--- A guard against a cycle: a push refuses so many batches inside each other.
-local MOST_WALKED = 1000
-
-local function depthOf(bid)
-  return tonumber(redis.call('HGET', batchKey('hk:batch:' .. bid), 'depth') or 1)
-end
-
 -- Returns the first key of the batch, and of those around it, that has the wrong type. Ends the script with an error for a
 -- batch that no store has written.
 local function wrongBatch(bid)
@@ -67,7 +60,8 @@ local function wrongBatch(bid)
       key = key or job and wrong(batchKey('queue:' .. cjson.decode(job).queue), 'list')
     end
     bid, depth = redis.call('HGET', own, 'parent'), depth + 1
-    if depth > MOST_WALKED then error('the batch ' .. own .. ' is inside itself', 0) end
+    -- A guard against a cycle: a push refuses so many batches inside each other.
+    if depth > 1000 then error('the batch ' .. own .. ' is inside itself', 0) end
   end
   return key
 end
@@ -79,10 +73,19 @@ local function addMember(batch, id)
   return added
 end
 
+-- Records an event of a job that a batch pushes or drops.
+local function recordFromBatch(job, which)
+  local about = job.events and job.events[which]
+  if not about then return end
+  recordKeys = recordKeys or { batchKey('hk:recording'), batchKey('hk:events'), batchKey('hk:events:newest') }
+  addRecord(nil, '[1,' .. cjson.encode(job.jid) .. ',' .. string.gsub(about, '\n', string.format('%d', now), 1) .. ']')
+end
+
 local function pushFromBatch(job)
   local template, time = timed(job.text)
   addName(job.queue)
   redis.call('LPUSH', batchKey('queue:' .. job.queue), opening(template) .. '"enqueued_at":' .. time .. '}')
+  recordFromBatch(job, 'pushed')
 end
 
 -- Pushes a job once. It becomes a member of the batch around this one, and is dropped when that is being cancelled: then it
@@ -119,8 +122,9 @@ local function fateOf(policy, batch)
   return batch.pending + batch.dead == 0 and 'dead'
 end
 
--- Keeps what happened to a waiting job that does not run, and wakes those who wait for its result.
+-- Records and keeps what happened to a waiting job that does not run, and wakes those who wait for its result.
 local function keepEnd(job, which)
+  recordFromBatch(job, which)
   if not job.ends then return end
   local key = batchKey('hk:result:' .. job.jid)
   redis.call('SET', key, job.ends[which], 'PX', string.format('%.0f', job.ends.seconds * 1000))

@@ -11,6 +11,7 @@ import {
 } from '../../contract.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
+import { appendEvents } from './job-events.ts'
 import { JobSets } from './job-sets.ts'
 import { KeptResults } from './kept-results.ts'
 import { Queues } from './queues.ts'
@@ -80,6 +81,10 @@ export class Batches extends Tables implements BatchTables {
 
   keepResult(jid: string, text: string, seconds: number): void {
     this.db.get(KeptResults).keep(jid, text, seconds)
+  }
+
+  record(jid: string, about: string, now: number): void {
+    appendEvents(this.db, [{ kind: 'record', jid, about }], now)
   }
 
   holder(key: string, now: number): ReturnType<BatchTables['holder']> {
