@@ -2,7 +2,7 @@
 
 import { checkValue } from '../job/args.ts'
 import { checkQueueName, type JobDefinition, type JobOptions, type LogLevel } from '../job/definition.ts'
-import { type Duration, dueAt, refuseMilliseconds } from '../job/duration.ts'
+import { type Duration, dueAt, LONGEST, LONGEST_SECONDS, refuseMilliseconds } from '../job/duration.ts'
 import type { Encryption } from '../job/encryption.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { shown } from '../job/options.ts'
@@ -168,8 +168,11 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
   }
   if (payload.retry_for !== undefined) payload.retry_for = wholeSeconds(name, payload.retry_for)
   const { expires_in } = payload
-  if (expires_in !== undefined && !(typeof expires_in === 'number' && expires_in > 0)) {
-    throw invalid(`${name}: expires_in must be a number of seconds above 0 (got ${shown(expires_in)})`)
+  const isSpan = typeof expires_in === 'number' && expires_in > 0 && expires_in <= LONGEST_SECONDS
+  if (expires_in !== undefined && !isSpan) {
+    const option = request.expires_in === undefined ? 'expiresIn' : 'expires_in'
+    const what = `a number of seconds above 0 and at most ${LONGEST}`
+    throw invalid(`${name}: ${option} must be ${what} (got ${shown(expires_in)})`)
   }
   const at = timeToRun(request, now)
   if (at !== undefined && at * 1000 > now) payload.at = at
