@@ -3,13 +3,8 @@
 --
 -- KEYS  1 is queues; then the keys that items name.
 -- ARGV  begin as in moves-open.lua; then come number of jobs, and the item (moves.lua) of each.
--- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves items moves-open
 
-local items = {}
-for i = 1, number() do
-  items[i] = readItem()
-  local problem = obstacle(items[i])
-  if problem then return redis.error_reply(problem) end
-end
+local items = readItems()
 for _, item in ipairs(items) do apply(item) end
 finish(channel)

@@ -4,7 +4,7 @@
 -- ARGV  begin as in moves-open.lua; then come transfer, number of the page, number of tasks whose sets get jobs, these tasks,
 --       number of items, and each item (moves.lua).
 -- Returns 1; 0 when this page is not held, or one of these tasks does not move.
--- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open transfer-page
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves items moves-open transfer-page
 
 local page, jobs, transfer, n = KEYS[2], KEYS[3], text(), number()
 refuse(wrong(page, 'hash'))
@@ -14,12 +14,7 @@ for i = 1, number() do
   refuse(wrong(KEYS[4], 'hash'))
   if redis.call('HEXISTS', KEYS[4], text()) == 0 then return 0 end
 end
-local items = {}
-for i = 1, number() do
-  items[i] = readItem()
-  local problem = obstacle(items[i])
-  if problem then return redis.error_reply(problem) end
-end
+local items = readItems()
 redis.call('DEL', jobs)
 for _, item in ipairs(items) do apply(item) end
 finish(channel)

@@ -9,7 +9,7 @@
 --       suspicion (unique.lua).
 -- Returns "ok", and of each member with locks "" and "" or, if its job was refused, the holder of its lock and when that was due;
 -- "exists" when the first new batch exists; or the reason of a refusal, the bid, the member and, for "held", the holder.
--- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves items moves-open
 
 local function depthOf(bid)
   return tonumber(redis.call('HGET', batchKey('hk:batch:' .. bid), 'depth') or 1)
@@ -39,12 +39,7 @@ for i = 1, number() do
   grown[i] = one
 end
 
-local items = {}
-for i = 1, number() do
-  items[i] = readItem()
-  local problem = obstacle(items[i])
-  if problem then return redis.error_reply(problem) end
-end
+local items = readItems()
 
 local locks, taken, unique, answer, conflict = KEYS[3], {}, {}, { 'ok' }, nil
 -- Returns the job that has the first of the locks that is held, when it was due, and whether this call stores it.
