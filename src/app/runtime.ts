@@ -39,6 +39,7 @@ import { replaceHolder } from '../unique/replace.ts'
 import { VERSION } from '../version.generated.ts'
 import type { BackgroundService } from '../worker/background-service.ts'
 import { Cancellations } from '../worker/cancellations.ts'
+import { ControlVersion } from '../worker/control-version.ts'
 import { definitionOf, type Engine, effectsOf, type WorkerAbout } from '../worker/engine.ts'
 import { jobLogOf } from '../worker/job-log.ts'
 import { FinishedTrimmer } from '../worker/lifecycle/finished-trimmer.ts'
@@ -230,6 +231,7 @@ export class Runtime implements AppPort {
     const { random = Math.random, backtraceCleaner } = setup.options
     const { store, log } = setup
     const { limits, loggedJobAttributes } = setup.settled
+    const cancellations = new Cancellations(store)
     const sharedLimits = new SharedLimits(this.#sharedRules(), (error, about) => hooks.report(error, about))
     return {
       ...this.#features,
@@ -242,7 +244,8 @@ export class Runtime implements AppPort {
       decrypt: this.#encryption ? this.#encryption.decrypt : refuseDecrypting,
       within: this.#hasContexts ? this.within : undefined,
       promote: (text) => client.promote(text),
-      cancellations: new Cancellations(store, sharedLimits),
+      cancellations,
+      control: new ControlVersion(store, cancellations, sharedLimits),
       recording: recordingOf(store, this.now),
       log,
       wire: client.wire,

@@ -8,6 +8,7 @@ import type { Payload, Wire } from '../job/payload.ts'
 import { baseQueue } from '../job/priority.ts'
 import type { Effect, Store } from '../store/contract.ts'
 import type { Cancellations } from './cancellations.ts'
+import type { ControlVersion } from './control-version.ts'
 import type { JobLog } from './job-log.ts'
 import type { Outcome, Plugins } from './plugin.ts'
 import type { SharedLimits } from './shared-limits.ts'
@@ -58,6 +59,7 @@ export interface Engine {
   promote(text: string): Promise<{ text: string; queue: string } | null | undefined>
   plugins: Plugins
   cancellations: Cancellations
+  control: ControlVersion
   /** Whether the store records events of jobs. */
   recording: Recording
   log: Logger

@@ -25,8 +25,8 @@ export class CancellationPoller extends Periodic {
     const asked = running.filter((attempt) => this.#known.has(attempt) && !attempt.ctx.abortReason)
     this.#known = new Set(running)
     if (asked.length === 0) return
-    const { store, cancellations, plugins } = this.#engine
-    await cancellations.refresh()
+    const { store, cancellations, control, plugins } = this.#engine
+    await control.refresh()
     const jids = asked.flatMap(({ payload, ctx }) => {
       const isAsked = plugins.cancelledByOthers.some((plugin) => plugin.cancelledByOthers(ctx))
       return jidsOf(payload).filter((jid) => isAsked || cancellations.has(jid))

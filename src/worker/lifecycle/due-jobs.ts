@@ -105,8 +105,8 @@ export class DueJobs extends Periodic {
 
   /** Resolves with false when none of the entries could be moved. */
   async #move(set: SetName, entries: Entry[]): Promise<boolean> {
-    const { store, cancellations, now } = this.#engine
-    await cancellations.refresh()
+    const { store, cancellations, control, now } = this.#engine
+    await control.refresh()
     const jobs = entries.map((entry) => ({ entry, payload: readPayload(entry.text) }))
     const cancelled = await cancellations.among(jobs.flatMap(({ payload }) => (payload ? jidsOf(payload) : [])))
     const swaps = await Promise.all(

@@ -191,7 +191,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
 
   protected override async applyAnswer(sent: Sent, answer: SettleAndFetchAnswer): Promise<boolean> {
     const { owner, n } = sent
-    const { cancellations } = this.engine
+    const { cancellations, control } = this.engine
     this.#wanted -= n
     // The lease was lost during the call: its jobs belong to other workers.
     if (!this.#isOwner(owner)) {
@@ -204,11 +204,11 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
       return true
     }
     if (sent.requeues) this.#requeuing = 'no'
-    cancellations.noteVersion(answer.cancellations)
+    control.note(answer.cancellations)
     const allApplied = this.#buffer.applyAnswer(sent, answer)
     if (n > 0) this.#queuesEmpty = answer.fetched.length < n
-    if (cancellations.isBehind || !cancellations.isEmpty) this.#ended.push(...endedJobs(sent, answer))
-    if (cancellations.isBehind && !(await this.#learnCancellations(owner, answer.fetched))) return true
+    if (control.isBehind || !cancellations.isEmpty) this.#ended.push(...endedJobs(sent, answer))
+    if (control.isBehind && !(await this.#readControl(owner, answer.fetched))) return true
     this.#withdrawOfEnded()
     if (this.#slots.state === 'stopping') this.#slots.requeue(answer.fetched)
     else this.#slots.add(answer.fetched)
@@ -273,11 +273,11 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     }
   }
 
-  /** Learns which jobs were cancelled, before any starts. Returns false when the jobs belong to other workers by now. */
-  async #learnCancellations(owner: string, fetched: readonly FetchedJob[]): Promise<boolean> {
+  /** Learns which jobs were cancelled and which limits were set, before any job starts. Returns false when the jobs belong to other workers by now. */
+  async #readControl(owner: string, fetched: readonly FetchedJob[]): Promise<boolean> {
     this.#wanted += fetched.length
     try {
-      await this.engine.cancellations.refresh()
+      await this.engine.control.refresh()
     } catch (thrown) {
       if (this.#isOwner(owner)) this.#slots.requeue(fetched)
       throw thrown
@@ -299,7 +299,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   async #waitForJobs(free: number): Promise<void> {
-    const { store, cancellations } = this.engine
+    const { store, control } = this.engine
     const { isChosen } = this.#options.queues
     const owner = this.#options.owner()
     const queues = this.#nextQueues()
@@ -315,7 +315,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     this.#queuesEmpty = false
     if (!this.#isOwner(owner)) return
     // A call of another capsule may have reported a new cancellation meanwhile.
-    if (cancellations.isBehind && !(await this.#learnCancellations(owner, fetched))) return
+    if (control.isBehind && !(await this.#readControl(owner, fetched))) return
     if (this.#slots.state === 'open') this.#slots.add(fetched)
     else this.#slots.requeue(fetched)
     this.answered()
