@@ -15,7 +15,7 @@ const text = new Map(names.map((name) => [name, readFileSync(`${root}src/${name}
 function reachableFrom(...starts) {
   const found = new Set(starts)
   for (const name of found) {
-    for (const [, what, path] of text.get(name).matchAll(/^(?:import|export) (.*?)?from '(\.[^']*)\.ts'$/gms)) {
+    for (const [, what, path] of text.get(name).matchAll(/^(?:import|export) ([^']*?)?from '(\.[^']*)\.ts'$/gm)) {
       if (/^type\b/.test(what)) continue
       found.add(new URL(path, `file:///${name}`).pathname.slice(1))
     }

@@ -4,14 +4,29 @@
  */
 
 import type * as v from 'valibot'
+import * as batches from './schemas/batches.ts'
 import { object } from './schemas/building-blocks.ts'
+import * as crons from './schemas/crons.ts'
 import * as jobs from './schemas/jobs.ts'
+import * as limits from './schemas/limits.ts'
 import * as newJobs from './schemas/new-jobs.ts'
 import * as ordered from './schemas/ordered.ts'
+import * as queues from './schemas/queues.ts'
 import * as stats from './schemas/stats.ts'
 import * as tasks from './schemas/tasks.ts'
 
-export const SCHEMAS = { Error: object({ error: tasks.Problem }), ...newJobs, ...jobs, ...tasks, ...ordered, ...stats }
+export const SCHEMAS = {
+  Error: object({ error: tasks.Problem }),
+  ...newJobs,
+  ...jobs,
+  ...queues,
+  ...batches,
+  ...crons,
+  ...limits,
+  ...tasks,
+  ...ordered,
+  ...stats,
+}
 
 export type SchemaName = keyof typeof SCHEMAS
 /** A value as the server makes it: its times are dates. */

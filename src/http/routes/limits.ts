@@ -1,7 +1,7 @@
 /** Routes of limits. */
 
 import type { LimitPageOptions } from '../../inspect/limits.ts'
-import { LimitSettings } from '../schemas/jobs.ts'
+import { LimitSettings } from '../schemas/limits.ts'
 import { json } from '../server/answer.ts'
 import { integer, text } from '../server/parameter.ts'
 import { type Call, get, ok, patch, post, type Route } from '../server/route.ts'

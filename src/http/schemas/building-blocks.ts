@@ -38,6 +38,9 @@ export const oneOf = v.picklist
 /** A page of items. */
 export const pageOf = <S extends v.GenericSchema>(item: S) => object({ items: list(item), next: orNull(text) })
 
+/** A text of a list, which is cut. */
+export const short = v.pipe(text, v.maxLength(300))
+
 /** Adds a description for the OpenAPI document. */
 export function described<S extends v.GenericSchema>(schema: S, description: string): S {
   return v.pipe(schema, v.description(description)) as unknown as S
@@ -62,3 +65,8 @@ export const later = {
   at: optional(must(when, 'a time in ISO 8601, or seconds since the epoch')),
   in: optional(must(amount, 'a number of seconds')),
 }
+
+export const limitKind = described(
+  oneOf(['job', 'shared', 'queue', 'app']),
+  'shared: a limit of hq.limit; app: of all jobs',
+)
