@@ -1,14 +1,13 @@
-import { checkReadable } from '../job/args.ts'
 import { Chain, type Middleware } from '../job/chain.ts'
 import { checkQueueName } from '../job/definition.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
-import { stringifyJson } from '../job/json.ts'
-import { editPayload, type Payload, readPayload, timeOf, type Wire } from '../job/payload.ts'
+import { type Payload, readPayload, type Wire } from '../job/payload.ts'
 import type { OnConflict } from '../job/unique.ts'
 import type { Store } from '../store/contract.ts'
 import { type Bulk, type BulkOptions, type BulkPlan, planBulk, type Rows } from './bulk.ts'
 import { JobWriter, type JobWriterOptions } from './job-writer.ts'
 import { Override } from './override.ts'
+import { promoted } from './promotion.ts'
 import type { ObservedPush, PushObserver } from './push-observer.ts'
 import {
   type Conflict,
@@ -367,36 +366,9 @@ export class Client implements Pusher, PushPipe {
     return this.writer.prepare(this.isPlain ? payload : { ...payload }, once)
   }
 
-  /**
-   * A job that comes out of a set: through the middleware once more, as at its first push.
-   * @returns its new text and queue; null when middleware stopped it; undefined when the text is no job
-   */
-  async promote(text: string): Promise<{ text: string; queue: string } | null | undefined> {
-    const before = readPayload(text)
-    if (!before) return undefined
-    const enqueued_at = timeOf(this.#options.now(), this.wire)
-    const queue = typeof before.queue === 'string' && before.queue !== '' ? before.queue : 'default'
-    if (this.chain.size === 0) return { text: editPayload(text, { enqueued_at, at: undefined }, this.wire), queue }
-    const given = new Map(Object.entries(before).map(([field, value]) => [field, stringifyJson(value)]))
-    const last = before.encrypt ? stringifyJson(before.args.at(-1)) : undefined
-    const passing = this.#options.within(before, () => this.pass({ ...before, queue }))
-    const passed = (await passing) as Payload | null
-    if (!passed) return null
-    this.writer.check(passed)
-    // Middleware may have replaced the encrypted argument. Otherwise it stays, also if another program encrypted it.
-    const after = passed.encrypt && stringifyJson(passed.args.at(-1)) !== last ? this.writer.sealed(passed) : passed
-    const ours: Partial<Payload> = { enqueued_at, at: undefined }
-    // Without a prototype, so that a field may have any name.
-    const changes: Partial<Payload> = Object.assign(Object.create(null), ours)
-    for (const [field, value] of Object.entries(after)) {
-      if (given.get(field) !== stringifyJson(value)) changes[field] = value
-    }
-    for (const field of given.keys()) if (!Object.hasOwn(after, field)) changes[field] = undefined
-    // Middleware can't change these.
-    Object.assign(changes, ours)
-    const edited = editPayload(text, changes, this.wire)
-    checkReadable(edited, before.class)
-    return { text: edited, queue: after.queue ?? queue }
+  /** See `promoted`. */
+  promote(text: string): ReturnType<typeof promoted> {
+    return promoted(this, text, this.#options)
   }
 
   #with(links: readonly ClientMiddleware[]): Client {
