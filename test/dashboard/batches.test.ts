@@ -50,6 +50,26 @@ inBrowser('batches', (open) => {
     expect(await hq.scheduled.size()).toBe(0)
   })
 
+  test('the batch of a flow leads to the parent that waits, which is cancelled with its children', async () => {
+    let bid = ''
+    const { hq, page } = await open('/batches', {
+      before: async ({ hq }) => {
+        const Work = hq.job('Work', (_ctx, _n: number) => {})
+        bid = (await hq.flow({ job: Work, args: [3], children: [{ job: Work, args: [4] }] }))?.bid ?? ''
+      },
+    })
+    await page.getByRole('link', { name: 'Work' }).click()
+    await page.getByRole('link', { name: 'a job waits for it' }).click()
+    await page.getByText('waits for its children').first().waitFor()
+    await page.getByRole('button', { name: 'Cancel…' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('The job is dropped, and its children are cancelled.').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel the job' }).click()
+    await page.getByText('Cancelled: it does not run.').waitFor()
+    expect(await hq.batches.get(bid)).toMatchObject({ state: 'failed', waiting: null })
+    expect(await hq.queue('default').size()).toBe(0)
+  })
+
   test('all batches are shown, page by page, newest first', async () => {
     const names = Array.from({ length: 200 }, (_, n) => `batch ${n}`)
     const { page } = await open('/batches', {

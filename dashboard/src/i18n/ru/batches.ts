@@ -14,7 +14,7 @@ export const batches: TextsOf<typeof english> = {
   'batches.dead': 'Мёртвых',
   'batches.failed': 'Неудачно',
   'batches.created': 'Создана',
-  'batches.waits': 'её ждёт задача',
+  'batches.waits': 'её ждёт задание',
   'batches.cancel': 'Отменить',
   'batches.cancelTitle': {
     one: 'Отменить {n} задачу группы?',

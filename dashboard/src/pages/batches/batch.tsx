@@ -91,7 +91,11 @@ function factsOf({ bid, parent, waiting, createdAt }: Batch) {
         {t('batches.parent')}
       </a>
     ),
-    waiting && t('batches.waits'),
+    waiting && (
+      <a class="link" href={at(`/jobs/${encoded(waiting.jid)}`)}>
+        {t('batches.waits')}
+      </a>
+    ),
   ]
 }
 
