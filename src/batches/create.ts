@@ -36,9 +36,9 @@ const CHILD_FAILED = { class: 'ChildFailed', message: 'a child of this job is de
 export interface OpenBatch {
   readonly bid: string
   /**
-   * By jid: the jobs that were dropped because a job, the value, has their lock: another one, or itself by an earlier push. Empty until the call has resolved, and in
-   * a batch inside another one, whose batch has them. Some are missing when an answer of the store was lost and the batch was
-   * sent again.
+   * By jid: the jobs that were dropped because a job, the value, has their lock: another one, or itself by an earlier push. Empty
+   * until the call has resolved, and in a batch inside another one, whose batch has them. Some are missing when an answer of the
+   * store was lost and the batch was sent again.
    */
   readonly dropped: ReadonlyMap<string, string>
 }

@@ -13,10 +13,10 @@ import { type Effect, OPEN_STATUSES, type SwapAnswer } from '../store/contract.t
 import type { Plugin } from '../worker/plugin.ts'
 
 /**
- * `removed`: the job was waiting and is deleted; of a parent in a flow, its children are cancelled, too. `signalled`: it is running, or was just fetched, and its worker aborts it.
- * `requested`: the cancellation is recorded, but the job was not found in time, is in the backlog of its task, or may be in a
- * Ruby process that has not shown it yet; no Highkiq worker runs it to its end. `not-found`: there is no such job, or it has
- * ended.
+ * `removed`: the job was waiting and is deleted; of a parent in a flow, its children are cancelled, too. `signalled`: it is
+ * running, or was just fetched, and its worker aborts it. `requested`: the cancellation is recorded, but the job was not found
+ * in time, is in the backlog of its task, or may be in a Ruby process that has not shown it yet; no Highkiq worker runs it to
+ * its end. `not-found`: there is no such job, or it has ended.
  */
 export type CancelAnswer = 'removed' | 'signalled' | 'requested' | 'not-found'
 
