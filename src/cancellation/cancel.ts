@@ -61,7 +61,12 @@ export function limitsOf(jids: readonly string[], options: CancelOptions = {}): 
  * request.
  * @param version that the request has returned
  */
-export async function cancelRequested(app: AppPort, jid: string, limits: Limits, version: number): Promise<CancelAnswer> {
+export async function cancelRequested(
+  app: AppPort,
+  jid: string,
+  limits: Limits,
+  version: number,
+): Promise<CancelAnswer> {
   const { store, now } = app
   const flow = flowOf(jid)
   if (isRow(jid) && ((flow !== undefined && (await cancelFlow(app, flow))) || (await cancelParked(app, jid)))) {

@@ -2,17 +2,26 @@
 
 import { checkReadable } from '../job/args.ts'
 import { stringifyJson } from '../job/json.ts'
-import { editPayload, type Payload, readPayload, timeOf } from '../job/payload.ts'
-import type { Client, ClientOptions } from './client.ts'
+import { editPayload, type Payload, readPayload, timeOf, type Wire } from '../job/payload.ts'
+import type { JobWriter } from './job-writer.ts'
+
+/** The part of a client that a promotion needs. */
+interface PromotingClient {
+  readonly chain: { readonly size: number }
+  readonly wire: Wire
+  readonly writer: JobWriter
+  /** Runs the client middleware. */
+  pass(payload: Payload): Promise<Payload | null>
+}
 
 /**
  * Passes a job that comes out of a set through the client middleware once more, as at its first push.
  * @returns its new text and queue; null when middleware stopped it; undefined when the text is no job
  */
 export async function promoted(
-  client: Client,
+  client: PromotingClient,
   text: string,
-  { now, within }: Pick<ClientOptions, 'now' | 'within'>,
+  { now, within }: { now: () => number; within: (payload: Payload, work: () => unknown) => unknown },
 ): Promise<{ text: string; queue: string } | null | undefined> {
   const before = readPayload(text)
   if (!before) return undefined

@@ -19,7 +19,12 @@ test('batches are listed page by page, shown and cancelled', async () => {
   const waiting = (await t.call('GET', `/api/v1/batches/${flow?.bid}`)).body.waiting
   expect(waiting).toEqual({ jid: flow?.jid, queue: 'default', onChildFailure: 'fail' })
   const parent = await t.call('GET', `/api/v1/jobs/${flow?.jid}`)
-  expect(parent.body).toMatchObject({ state: 'waiting-children', queue: 'default', class: 'Work', job: { jid: flow?.jid } })
+  expect(parent.body).toMatchObject({
+    state: 'waiting-children',
+    queue: 'default',
+    class: 'Work',
+    job: { jid: flow?.jid },
+  })
   const cancelled = await t.call('DELETE', `/api/v1/jobs/${flow?.jid}`)
   expect(cancelled.body).toEqual({ jid: flow?.jid, outcome: 'removed' })
   expect((await t.call('POST', `/api/v1/batches/${first}/cancel`)).body).toEqual({ cancelled: 2 })

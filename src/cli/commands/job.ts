@@ -33,8 +33,6 @@ function reader(jid: string): (hq: Highkiq) => Promise<JobView> {
     const view = await viewOf(hq, jid)
     seen ||= view.state !== 'unknown' || view.failure !== null || view.result !== undefined
     if (seen) return view
-    throw new CliError(
-      `there is no job ${jid}: it has ended, or the id is wrong`,
-    )
+    throw new CliError(`there is no job ${jid}: it has ended, or the id is wrong`)
   }
 }

@@ -1,6 +1,6 @@
 /** Schemas of queues and of the processes that serve them. */
 
-import * as v from 'valibot'
+import type * as v from 'valibot'
 import * as s from './building-blocks.ts'
 
 export const Queue = s.object({

@@ -108,7 +108,10 @@ export class BatchLedger {
       const { bid, id, item, onConflict } = member
       const { jid, claims } = item?.unique ?? { jid: id, claims: [] }
       const held = claims
-        .map(({ key }): (LockHolder & { isNew?: true }) | undefined => taken.get(key) ?? this.#tables.holder(key, this.#now))
+        .map(
+          ({ key }): (LockHolder & { isNew?: true }) | undefined =>
+            taken.get(key) ?? this.#tables.holder(key, this.#now),
+        )
         .find(Boolean)
       if (!held || !item) {
         kept.add(member)
@@ -267,11 +270,7 @@ export class BatchLedger {
   }
 
   /** Returns the change of the batch around this one that follows. */
-  #release(
-    { parent }: BatchState,
-    job: ParentJob,
-    fate: 'queue' | 'dead',
-  ): Change | undefined {
+  #release({ parent }: BatchState, job: ParentJob, fate: 'queue' | 'dead'): Change | undefined {
     if (fate === 'queue') {
       this.#push(job)
       return undefined

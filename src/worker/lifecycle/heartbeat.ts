@@ -132,7 +132,8 @@ export class Heartbeat extends Periodic {
 
 /** Returns the record in the format of Sidekiq 8.1, with the members that 8.0 and 7 read. */
 function infoOf(shown: Shown): string {
-  const { identity, tag, labels, capsules, concurrency, orderedConcurrency, startedAt, version, defined, maxLengths } = shown
+  const { identity, tag, labels, capsules, concurrency, orderedConcurrency, startedAt, version, defined, maxLengths } =
+    shown
   return JSON.stringify({
     hostname: process.env.DYNO || hostname(),
     started_at: startedAt / 1000,

@@ -323,7 +323,8 @@ export const batches: Case[] = [
   {
     name: 'a job with a lock that comes twice in one push is stored once, or refuses the push with raise',
     async run(t) {
-      const create = (n: number, ...members: NewMember[]) => t.store.batches.push({ batches: [batch(n, {})], members }, NOW)
+      const create = (n: number, ...members: NewMember[]) =>
+        t.store.batches.push({ batches: [batch(n, {})], members }, NOW)
       expect(await create(1, unique(t, 1, 'a'), unique(t, 1, 'a'))).toEqual([])
       expect(await find(t, 1)).toMatchObject({ total: 1, pending: 1 })
       const strict = ['b', 'b'].map((id) => unique(t, 2, id, ['other'], 'raise'))

@@ -50,7 +50,15 @@ export const jobEvents: Case[] = [
     async run(t) {
       const about = (kind: string) => `["${kind}","J",\n,0]`
       const events = { pushed: about('pushed'), dead: about('dead'), cancelled: about('cancelled') }
-      const none = { parent: null, onComplete: null, onSuccess: null, onDeath: null, meta: '{}', keep: 1, createdAt: NOW }
+      const none = {
+        parent: null,
+        onComplete: null,
+        onSuccess: null,
+        onDeath: null,
+        meta: '{}',
+        keep: 1,
+        createdAt: NOW,
+      }
       const jobOf = (jid: string) => ({ jid, queue: 'q', text: t.job(jid), events })
       const waiting = { ...jobOf('parent'), onChildFailure: 'fail' as const, failure: '"a":1' }
       const flow = (n: number, jid: string) => ({ ...none, bid: `${n}`.repeat(16), job: { ...waiting, jid } })
