@@ -30,7 +30,9 @@ test('jobs of all states are found by their arguments, counted, and acted on tog
     { state: 'dead', jid: 'jid-4', args: [{ customer: '4711' }] },
   ])
   const counts = await folder.run(['jobs', '--where', '0.customer=4711', '--count'])
-  expect(counts.stdout).toMatch(/^STATE +JOBS +MATCHING\nretry +1 +1\ndead +2 +1\nscheduled +1 +0\n/)
+  expect(counts.stdout).toMatch(
+    /^STATE +JOBS +MATCHING\nretry +1 +1\ndead +2 +1\nrejected +0\nmorgue +0 +0\nscheduled +1 +0\n/,
+  )
   expect((await folder.run(['jobs', '--class', 'Nothing'])).stdout).toBe('no jobs match\n')
 
   const retry = ['jobs', 'retry', '--state', 'retry,dead', '--where', '0.customer=4711']
@@ -48,7 +50,10 @@ test('jobs of all states are found by their arguments, counted, and acted on tog
   await hq.close()
 
   const wrong: [args: string[], says: string][] = [
-    [['jobs', 'retry', '--yes'], 'retry applies to jobs of the states retry, dead: name some of them (got none)'],
+    [
+      ['jobs', 'retry', '--yes'],
+      'retry applies to jobs of the states retry, dead, rejected, morgue: name some of them (got none)',
+    ],
     [['jobs', 'stop'], 'there is no command "highkiq jobs stop" (commands: retry, enqueue, kill, delete, cancel)'],
     [['jobs', '--state', 'died'], 'Each must be one of retry, dead'],
     [['jobs', '--where', 'customer'], '--where must be a name and a value, such as 0.customer=4711 (got "customer")'],
