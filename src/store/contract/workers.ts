@@ -52,7 +52,7 @@ export interface SettleAndFetch {
   now: number
   started: Started[]
   settlements: Settlement[]
-  /** At most `n` jobs, in the order of `queues`; n = 0 fetches nothing. */
+  /** At most `n` jobs, in the order of `queues`, the highest priority of each first; n = 0 fetches nothing. */
   fetch: { queues: readonly string[]; n: number }
 }
 

@@ -174,6 +174,23 @@ export const priority: Case[] = [
     },
   },
   {
+    name: 'a fetch has the highest priority first, also when a wait that ended has moved a job',
+    async run(t) {
+      const owner = await t.owner()
+      for (const queue of ['p5:q', 'p9:q']) await t.push(queue, t.job(`first of ${queue}`))
+      await t.settleAndFetch(owner, { settlements: (await t.fetch(owner, 'q', 2)).map((one) => done(one)) })
+      // After a cancellation a wait returns no job.
+      await t.store.cancellations.request('some jid', NOW)
+      await t.push('q', t.job('low'))
+      expect(await t.store.workers.waitForJobs(owner, ['q'], 2, 5000, NEVER)).toEqual([])
+      await t.push('q', t.job('lowest'))
+      await t.push('p5:q', t.job('middle'))
+      await t.push('p9:q', t.job('high'))
+      expect(argsOf(await t.fetch(owner, 'q', 3))).toEqual(['high', 'middle', 'low'])
+      expect(argsOf(await t.fetch(owner, 'q', 3))).toEqual(['lowest'])
+    },
+  },
+  {
     name: 'jobs with all effects and destinations reach their priority',
     async run(t) {
       const owner = await t.owner()

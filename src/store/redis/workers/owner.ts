@@ -117,16 +117,13 @@ export class Owner {
     return this.settledArrivals.get(queue)?.splice(0, n) ?? []
   }
 
-  /** Returns at most `n` undelivered jobs of these queues. */
+  /** Returns at most `n` undelivered jobs of these queues, in the order of the queues. */
   drainUndelivered(queues: readonly string[], n: number): FetchedJob[] {
     if (this.undelivered.length === 0) return []
-    const drained: FetchedJob[] = []
-    this.undelivered = this.undelivered.filter((job) => {
-      if (drained.length >= n || !queues.includes(job.queue)) return true
-      drained.push(job)
-      return false
-    })
-    return drained
+    const wanted = this.undelivered.filter(({ queue }) => queues.includes(queue))
+    const drained = new Set(sortByQueue(wanted, queues).slice(0, n))
+    this.undelivered = this.undelivered.filter((job) => !drained.has(job))
+    return [...drained]
   }
 
   /** Forgets all jobs of an owner that has lost its lease. */
@@ -136,4 +133,9 @@ export class Owner {
     this.undelivered = []
     this.requeued = []
   }
+}
+
+/** Sorts the jobs of one fetch by the order of the queues that it names. Those of one queue keep their order. */
+export function sortByQueue(jobs: FetchedJob[], queues: readonly string[]): FetchedJob[] {
+  return jobs.sort((a, b) => queues.indexOf(a.queue) - queues.indexOf(b.queue))
 }

@@ -24,7 +24,7 @@ import { chunksOf } from '../server/chunks.ts'
 import type { Connection } from '../server/connection.ts'
 import type { Server } from '../server/server.ts'
 import type { Texts } from '../server/texts.ts'
-import { type HeldJob, MAX_QUEUES, type Owner, reserveTickets, serverTicket } from './owner.ts'
+import { type HeldJob, MAX_QUEUES, type Owner, reserveTickets, serverTicket, sortByQueue } from './owner.ts'
 import { contentOf, MAX_ITEMS, type Part, type PartContent, type PartQueue, type Pending } from './part-content.ts'
 
 /** One script settles or fetches at most this many bytes of jobs. */
@@ -62,15 +62,17 @@ export class SettleAndFetchScript {
   async run(owner: Owner, step: SettleAndFetch): Promise<SettleAndFetchAnswer> {
     const { fetch, settlements, started } = step
     const connection = this.#connection()
+    const fetched = owner.drainUndelivered(fetch.queues, fetch.n)
+    const undelivered = fetched.length
     const answer: SettleAndFetchAnswer = {
       fenced: false,
       started: started.map(() => 'ok'),
       settled: settlements.map(() => 'fenced'),
-      fetched: owner.drainUndelivered(fetch.queues, fetch.n),
+      fetched,
       cancellations: 0,
     }
     try {
-      for (const part of this.#parts(owner, step, fetch.n - answer.fetched.length)) {
+      for (const part of this.#parts(owner, step, fetch.n - undelivered)) {
         if (await this.#call(connection, owner, step, part, answer)) continue
         owner.forget()
         return fencedAnswer(step)
@@ -80,6 +82,7 @@ export class SettleAndFetchScript {
       throw thrown
     }
     owner.version = answer.cancellations
+    if (undelivered > 0) sortByQueue(fetched, fetch.queues)
     return answer
   }
 
