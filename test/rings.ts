@@ -17,7 +17,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
     test: { rest: 'fast' },
     'test/alerts': { rest: 'fast', full: ['command', 'delivery'] },
     'test/bench': { rest: 'fast' },
-    'test/chaos': { rest: 'full', nightly: ['limits-long'] },
+    'test/chaos': { rest: 'full' },
     'test/cli': { rest: 'full', fast: ['messages'] },
     'test/client': { rest: 'fast' },
     'test/conformance': {

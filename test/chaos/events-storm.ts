@@ -1,17 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Highkiq, type JobEvent } from 'highkiq'
+import { chance } from '../conformance/chance.js'
+import { until } from '../engine/bench.ts'
+import { quiet } from './seed-workers.js'
+import { awaitedLater, type StormOutcome, untilIdle } from './seeds.ts'
 import type { SeedCrew } from './shared-crew.ts'
 
 const JOBS = 80
-const KILLS = 3
-const WORKERS = 2
 
 /**
  * Pushes jobs while workers are killed and readers end without having stored where they were. Returns what is wrong: each
  * push, failure, retry and success must have its event, and each settled attempt exactly one.
  */
-export async function eventsStorm(url: string, random: () => number, crew: SeedCrew): Promise<string[]> {
-  const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+export async function eventsStorm(url: string, seed: number, crew: SeedCrew): Promise<StormOutcome> {
+  const random = chance(seed)
   const hq = new Highkiq({ url, logger: quiet })
   const ending = new AbortController()
   try {
@@ -19,30 +21,29 @@ export async function eventsStorm(url: string, random: () => number, crew: SeedC
     await hq.store.events.confirm(hq.now())
     const first = await hq.events().position()
     const seen = new Map<string, JobEvent>()
-    const reading = read(hq, first, seen, random, ending.signal)
-    for (let n = 0; n < WORKERS; n++) await crew.start(url)
+    const reading = awaitedLater(read(hq, first, seen, random, ending.signal))
+    await crew.start(url)
     const jids: (string | null)[] = []
-    const pushing = (async () => {
+    const push = async () => {
       for (let n = 0; n < JOBS; n++) {
         jids.push(await hq.push({ class: 'J', args: [n] }))
-        if (random() < 0.3) await sleep(random() * 10)
+        if (random() < 0.5) await sleep(random() * 80)
       }
-    })()
-    for (let kill = 0; kill < KILLS; kill++) {
-      await sleep(30 + random() * 100)
-      await crew.kill()
-      await crew.start(url)
     }
+    const pushing = awaitedLater(push())
+    await crew.killSome(url)
     await pushing
-    await until(async () => {
-      const { enqueued, fetched, retries, scheduled } = await hq.store.metrics.totals()
-      return enqueued + fetched + retries + scheduled === 0
-    })
+    await untilIdle(hq)
     await hq.push({ class: 'Last', args: [] })
-    await until(async () => [...seen.values()].some(({ job, kind }) => job === 'Last' && kind === 'succeeded'))
+    await until(() => [...seen.values()].some(({ job, kind }) => job === 'Last' && kind === 'succeeded'))
     ending.abort()
     await reading
-    return complaintsOf([...seen.values()], jids, await hq.store.metrics.totals())
+    const events = [...seen.values()]
+    // Failures, and jobs of killed workers.
+    const retried = (why: (reason: unknown) => boolean) =>
+      events.filter(({ kind, reason }) => kind === 'retried' && why(reason)).length
+    const happened = { failed: retried((why) => why === 'failed'), rescued: retried((why) => why !== 'failed') }
+    return { wrong: complaintsOf(events, jids, await hq.store.metrics.totals()), happened }
   } finally {
     ending.abort()
     await hq.close()
@@ -106,8 +107,4 @@ function numberOf({ id }: JobEvent): number {
 function orderOf(event: JobEvent): number {
   // Numbers of 16 digits have no room for a fraction.
   return (numberOf(event) % 1e9) - (event.id.includes('.') ? 0.5 : 0)
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  while (!(await holds())) await sleep(20)
 }

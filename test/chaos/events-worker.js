@@ -1,12 +1,9 @@
 // Worker processes of the test of events: the argument of each seed is URL.
 import { Highkiq } from 'highkiq'
-import { forEachSeed } from './seed-workers.js'
+import { forEachSeed, quiet, steppedClock } from './seed-workers.js'
 
-const quiet = { debug() {}, info() {}, warn() {}, error() {} }
-quiet.child = () => quiet
-
-await forEachSeed(async ([url]) => {
-  const hq = new Highkiq({ url, logger: quiet, random: () => 0 })
+await forEachSeed(async ([url], _say, random) => {
+  const hq = new Highkiq({ url, logger: quiet, clock: steppedClock(random), random: () => 0 })
   hq.onError(() => {})
   const handler = async (ctx, n) => {
     if (n % 2 === 0) await new Promise((resolve) => setTimeout(resolve, n % 15))

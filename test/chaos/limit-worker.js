@@ -1,25 +1,20 @@
-// One worker process whose clock is set again and again: limit-worker.js URL FOLDER CONCURRENCY
-import { openSync, writeSync } from 'node:fs'
+// Processes of the test of limits: the argument of each seed is URL. They say when each job begins and ends, and which lost
+// their leases.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Highkiq } from 'highkiq'
+import { forEachSeed, quiet, steppedClock } from './seed-workers.js'
 
-const [url, folder, concurrency] = process.argv.slice(2)
-const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
-let offset = 0
-setInterval(() => {
-  offset = Math.floor((Math.random() - 0.5) * 7_200_000)
-}, 100).unref()
-const hq = new Highkiq({ url, logger: silent, clock: { now: () => Date.now() + offset } })
-const log = openSync(`${folder}/notes-${process.pid}.log`, 'a')
-const limit = { concurrency: 2, rate: 40, per: '1s', burst: 2, by: (key) => key }
-hq.job('Limited', { limit, maxCrashes: 1_000_000 }, async (_ctx, key, n) => {
-  const note = (word) => writeSync(log, `${word} ${key} ${n} ${process.hrtime.bigint() / 1000n}\n`)
-  note('begin')
-  await sleep(n % 3 === 0 ? 30 : 2)
-  note('end')
+await forEachSeed(async ([url], say, random) => {
+  const hq = new Highkiq({ url, logger: quiet, clock: steppedClock(random, 3600) })
+  const note = (word, key = '', n = '') => say(`${word} ${process.pid} ${process.hrtime.bigint() / 1000n} ${key} ${n}`)
+  const limit = { concurrency: 2, rate: 20, per: '1s', burst: 2, by: (key) => key }
+  hq.job('Limited', { limit, maxCrashes: 1_000_000 }, async (_ctx, key, n) => {
+    note('begin', key, n)
+    await sleep(n % 3 === 0 ? 300 : 20)
+    note('end', key, n)
+  })
+  hq.onError(({ code }) => {
+    if (code === 'LEASE_LOST') note('lost')
+  })
+  await hq.worker({ concurrency: 4, leaseSeconds: 1 }).start()
 })
-hq.onError(() => {})
-const worker = hq.worker({ concurrency: Number(concurrency), leaseSeconds: 1, timeout: 5 })
-hq.on('heartbeat', () => process.stdout.write('ready\n'))
-await worker.run()
-await hq.close()

@@ -12,7 +12,7 @@ const LIMITS: Limit[] = [
   { ...none, name: 'sliding', count: 6, per: 60, window: 'sliding' },
   { ...none, name: 'both', max: 2, count: 200, per: 1000, burst: 2 },
 ]
-const PROCESSES = 3
+const PROCESSES = 4
 const STEPS = 120
 
 interface Held {

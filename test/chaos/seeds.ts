@@ -1,55 +1,134 @@
-import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Highkiq } from 'highkiq'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { chance } from '../conformance/chance.js'
+import { startServer } from '../redis/server.ts'
+import { onRedis } from '../redis/suite.ts'
+import { isBusy } from './seed-workers.js'
 import { type SeedCrew, SharedCrew } from './shared-crew.ts'
 
+/** The first seed of a storm, and how many there are. */
+export const FIRST_SEED = Number(process.env.HIGHKIQ_TEST_SEED ?? 1)
+export const SEEDS = Number(process.env.HIGHKIQ_SEEDS ?? 20)
 const AT_ONCE = 5
-/** The seeds that share their processes, and the groups of such seeds at a time. */
+/** The seeds that share their processes. */
 const TOGETHER = 5
-const GROUPS_AT_ONCE = 2
+/** From so many seeds on, all that a storm causes has happened with one of them. */
+const ENOUGH = 20
+/** A storm that takes longer is stuck, also on a busy machine. */
+const MOST_MS = 300_000
+/** How often seeds are tried whose stores do not answer in time. */
+const TRIES = 5
+const DATABASES = 10_000
+
+export interface StormOutcome {
+  /** What should not have happened. */
+  wrong: string[]
+  /** How often happened what the storm is to cause: each must occur with one of the seeds. */
+  happened: Record<string, number>
+}
+
+export interface Storm {
+  /** What the storm is about. */
+  name: string
+  /** What holds during the storm. */
+  title: string
+  /** What the processes run: a file of this folder. */
+  program: string
+  run(url: string, seed: number, crew: SeedCrew): Promise<StormOutcome>
+}
+
+/** Defines the tests of a storm on both stores, each seed on a store of its own. A failure says how to run its seed again. */
+export function stormSuite({ name, title, program, run }: Storm): void {
+  // A second try would hide what goes wrong with one seed of many.
+  const options = { timeout: MOST_MS + SEEDS * 30_000, retry: 0 }
+  const check = async (urlOf: (seed: number, tries: number) => string) => {
+    const wrong: string[] = []
+    const sums: Record<string, number> = {}
+    /** Resolves with false when the machine is too busy for the storms of these seeds. */
+    const runGroup = async (first: number, size: number, tries: number) => {
+      let wasBusy = false
+      const fail = (what: string) =>
+        void wrong.push(`${what}\nRun this again with HIGHKIQ_TEST_SEED=${first} HIGHKIQ_SEEDS=${size}`)
+      const crew = new SharedCrew(program, chance(first), fail)
+      onTestFinished(() => crew.end())
+      const members = Array.from({ length: size }, (_, n) => crew.join(first + n))
+      await Promise.all(
+        members.map(async (member) => {
+          const { seed } = member
+          try {
+            const outcome = await Promise.race([run(urlOf(seed, tries), seed, member), stuck()])
+            for (const what of outcome.wrong) fail(`seed ${seed}: ${what}`)
+            for (const [what, n] of Object.entries(outcome.happened)) sums[what] = (sums[what] ?? 0) + n
+          } catch (thrown) {
+            if (isBusy(thrown)) wasBusy = true
+            else fail(`seed ${seed}: ${(thrown as Error).stack}`)
+          }
+          crew.leave(member)
+        }),
+      )
+      return !wasBusy
+    }
+    for (let first = FIRST_SEED; first < FIRST_SEED + SEEDS; first += TOGETHER) {
+      const size = Math.min(TOGETHER, FIRST_SEED + SEEDS - first)
+      let tries = 0
+      while (!(await runGroup(first, size, tries)))
+        expect(++tries, `seed ${first} finds the stores too busy`).toBeLessThan(TRIES)
+    }
+    expect(wrong).toEqual([])
+    const never = Object.entries(sums).filter(([, n]) => n === 0)
+    if (SEEDS >= ENOUGH) expect(never).toEqual([])
+  }
+
+  describe(`${name} on SQLite`, () => {
+    test(title, options, async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'highkiq-chaos-'))
+      onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+      await check((seed, tries) => `sqlite:${folder}/${seed}-${tries}.db`)
+    })
+  })
+
+  onRedis(`${name} on Redis`, () => {
+    test(title, options, async () => {
+      const server = await startServer({ databases: DATABASES })
+      onTestFinished(() => server.remove())
+      await check((seed, tries) => server.url((seed * TRIES + tries) % DATABASES))
+    })
+  })
+}
+
+async function stuck(): Promise<never> {
+  await sleep(MOST_MS, undefined, { ref: false })
+  throw new Error(`the storm does not end within ${MOST_MS / 1000} s`)
+}
+
+/** Returns a promise that a storm awaits later, or not at all when it has failed. */
+export function awaitedLater<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {})
+  return promise
+}
+
+/** Resolves when no job waits or runs. */
+export async function untilIdle({ store }: Highkiq): Promise<void> {
+  for (;;) {
+    const { enqueued, fetched, retries, scheduled } = await store.metrics.totals()
+    if (enqueued + fetched + retries + scheduled === 0) return
+    await sleep(20)
+  }
+}
 
 /**
- * Runs a storm for each of `seeds` seeds, some of them at a time, because a storm mostly waits: for leases, and for processes
- * that start and stop. HIGHKIQ_TEST_SEED sets the first seed.
+ * Runs a test for each of `seeds` seeds, some of them at a time, because it mostly waits: for leases, and for processes that
+ * start and stop.
  */
 export async function eachSeed(seeds: number, run: (seed: number) => Promise<void>): Promise<void> {
-  const next = numbers(seeds)
-  await inParallel(AT_ONCE, async () => {
-    for (const seed of next) await run(seed)
-  })
-}
-
-/** Does the same with processes of a program of this folder, which `shared-crew.ts` runs for some seeds at a time. */
-export async function eachSeedTogether(
-  seeds: number,
-  program: string,
-  run: (seed: number, crew: SeedCrew) => Promise<void>,
-): Promise<void> {
-  const next = numbers(seeds)
-  await inParallel(GROUPS_AT_ONCE, async () => {
-    for (let group = nextOf(next, TOGETHER); group.length > 0; group = nextOf(next, TOGETHER)) {
-      const crew = new SharedCrew(fileURLToPath(new URL(program, import.meta.url)))
-      onTestFinished(() => crew.end())
-      const joined = group.map((seed) => [seed, crew.join()] as const)
-      await Promise.all(joined.map(([seed, own]) => run(seed, own).finally(() => crew.leave(own))))
-    }
-  })
-}
-
-function* numbers(seeds: number): Generator<number, void> {
-  const first = Number(process.env.HIGHKIQ_TEST_SEED ?? 1)
-  for (let seed = first; seed < first + seeds; seed++) yield seed
-}
-
-function nextOf(numbers: Iterator<number, void>, most: number): number[] {
-  const taken: number[] = []
-  while (taken.length < most) {
-    const { value, done } = numbers.next()
-    if (done) break
-    taken.push(value as number)
-  }
-  return taken
-}
-
-async function inParallel(n: number, run: () => Promise<void>): Promise<void> {
-  await Promise.all(Array.from({ length: n }, run))
+  const left = Array.from({ length: seeds }, (_, n) => FIRST_SEED + n).values()
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (const seed of left) await run(seed)
+    }),
+  )
 }

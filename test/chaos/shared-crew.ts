@@ -1,40 +1,60 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { chance } from '../conformance/chance.js'
+import { BUSY_CODE } from './seed-workers.js'
+
+/** The processes of a storm, and how many of them are killed meanwhile. */
+export const PROCESSES = 4
+export const KILLS = 6
+const MOST_MS_BETWEEN_KILLS = 300
+/** Added to a seed, for other random numbers than those of the storm. */
+const FAR = 2 ** 31
 
 /** What a seed asks for. All seeds of a crew ask for the same in the same order. */
 interface Request {
   seed: SeedCrew
   what: 'start' | 'kill' | 'kill all'
-  /** The arguments of the program for this seed. */
-  args: readonly string[]
+  /** The arguments of the program for this seed: one list for each process that starts. */
+  args: readonly (readonly string[])[]
   resolve: () => void
   reject: (thrown: unknown) => void
 }
 
 /**
  * Processes that work for several seeds at the same time, each on its own store: to start a process costs more than all that
- * it does for one seed. A process is started or killed for all seeds at once, as soon as each of them asks for it.
+ * it does for one seed. Processes are started or killed for all seeds at once, as soon as each of them asks for it.
  */
 export class SharedCrew {
   readonly #program: string
+  readonly #random: () => number
+  readonly #fail: (what: string) => void
   readonly #seeds = new Set<SeedCrew>()
   readonly #children: ChildProcess[] = []
   #requests: Request[] = []
 
-  /** `program` runs `seed-workers.js`. */
-  constructor(program: string) {
-    this.#program = program
+  /**
+   * `program`: a file of this folder that runs `seed-workers.js`. `random` chooses the processes that are killed. `fail` is
+   * called for a process that ends by itself.
+   */
+  constructor(program: string, random: () => number, fail: (what: string) => void) {
+    this.#program = fileURLToPath(new URL(program, import.meta.url))
+    this.#random = random
+    this.#fail = fail
   }
 
   /** Adds a seed; all join before the first request. */
-  join(): SeedCrew {
-    const seed = new SeedCrew((request) => {
+  join(seed: number): SeedCrew {
+    const member: SeedCrew = new SeedCrew(seed, (request) => {
+      // One that was stuck may ask later.
+      if (!this.#seeds.has(member)) return
       this.#requests.push(request)
       this.#perform()
     })
-    this.#seeds.add(seed)
-    return seed
+    this.#seeds.add(member)
+    return member
   }
 
   /** Removes a seed that needs the processes no longer. The last one ends them. */
@@ -53,9 +73,7 @@ export class SharedCrew {
     if (!first || this.#requests.length < this.#seeds.size) return
     const requests = this.#requests
     this.#requests = []
-    const work =
-      first.what === 'start' ? this.#start(requests) : this.#kill(first.what === 'kill' ? 1 : Number.POSITIVE_INFINITY)
-    work.then(
+    this.#work(first, requests).then(
       () => {
         for (const { resolve } of requests) resolve()
       },
@@ -65,58 +83,95 @@ export class SharedCrew {
     )
   }
 
-  async #start(requests: readonly Request[]): Promise<void> {
-    const all = JSON.stringify(requests.map(({ args }) => args))
+  async #work({ what, args }: Request, requests: readonly Request[]): Promise<void> {
+    if (what === 'start') await Promise.all(args.map((_, n) => this.#start(requests, n)))
+    else if (what === 'kill') {
+      await end(this.#children.splice(Math.floor(this.#random() * this.#children.length), 1))
+    } else await end(this.#children.splice(0))
+  }
+
+  /** Starts the n-th process that the seeds ask for. */
+  async #start(requests: readonly Request[], n: number): Promise<void> {
+    const all = JSON.stringify(requests.map(({ seed, args }) => ({ args: args[n], random: seed.nextRandom() })))
+    while (!(await this.#spawn(requests, all))) {}
+  }
+
+  /** Resolves when a process works, with false if its stores were too busy to start. */
+  async #spawn(requests: readonly Request[], all: string): Promise<boolean> {
     const child = spawn(process.execPath, [this.#program, all], { stdio: ['ignore', 'pipe', 'inherit'] })
     this.#children.push(child)
     let left = requests.length
-    await new Promise<void>((resolve, reject) => {
+    return new Promise<boolean>((resolve, reject) => {
       linesIn(child.stdout, (line) => {
         const [, n = '', text = ''] = /^(\d+) (.*)$/.exec(line) ?? []
         if (text !== 'ready') requests[Number(n)]?.seed.heard(text)
-        else if (--left === 0) resolve()
+        else if (--left === 0) resolve(true)
       })
-      child.once('exit', (code) => reject(new Error(`${this.#program} ended with ${code}`)))
+      child.once('exit', (code) => {
+        // A process that is killed is not in the list any more.
+        const at = this.#children.indexOf(child)
+        if (at < 0) return
+        this.#children.splice(at, 1)
+        if (code === BUSY_CODE) return resolve(false)
+        this.#fail(`a process of ${this.#program} ended by itself with ${code}`)
+        reject(new Error(`${this.#program} did not start`))
+      })
     })
   }
+}
 
-  /** Kills the oldest processes. */
-  async #kill(most: number): Promise<void> {
-    await Promise.all(
-      this.#children.splice(0, most).map(async (child) => {
-        const ended = once(child, 'close')
-        child.kill('SIGKILL')
-        await ended
-      }),
-    )
-  }
+/** Kills processes. Resolves when all that they wrote has been read. */
+async function end(children: readonly ChildProcess[]): Promise<void> {
+  await Promise.all(
+    children.map(async (child) => {
+      const ended = once(child, 'close')
+      child.kill('SIGKILL')
+      await ended
+    }),
+  )
 }
 
 /** The processes of a crew as one seed sees them. */
 export class SeedCrew {
+  readonly seed: number
   readonly #ask: (request: Request) => void
+  readonly #random: () => number
   /** Gets the lines that the processes write for this seed. */
   heard: (line: string) => void = () => {}
 
-  constructor(ask: (request: Request) => void) {
+  constructor(seed: number, ask: (request: Request) => void) {
+    this.seed = seed
     this.#ask = ask
+    this.#random = chance(seed + FAR)
   }
 
-  /** Resolves when one more process works. */
-  start(...args: readonly string[]): Promise<void> {
-    return this.#request('start', args)
+  /** Returns the seed of one process: what it does at random. */
+  nextRandom(): number {
+    return Math.floor(this.#random() * 2 ** 32)
   }
 
-  /** Kills the oldest process. */
-  kill(): Promise<void> {
-    return this.#request('kill')
+  /** Starts the processes of a storm, each with these arguments. Resolves when all work. */
+  start(...args: string[]): Promise<void> {
+    return this.#request(
+      'start',
+      Array.from({ length: PROCESSES }, () => args),
+    )
+  }
+
+  /** Kills processes at random moments, and starts another one with these arguments in the place of each. */
+  async killSome(...args: string[]): Promise<void> {
+    for (let n = 0; n < KILLS; n++) {
+      await sleep(this.#random() * MOST_MS_BETWEEN_KILLS)
+      await this.#request('kill')
+      await this.#request('start', [args])
+    }
   }
 
   killAll(): Promise<void> {
     return this.#request('kill all')
   }
 
-  #request(what: Request['what'], args: readonly string[] = []): Promise<void> {
+  #request(what: Request['what'], args: Request['args'] = []): Promise<void> {
     return new Promise((resolve, reject) => this.#ask({ seed: this, what, args, resolve, reject }))
   }
 }

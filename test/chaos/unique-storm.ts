@@ -3,33 +3,25 @@ import { Highkiq, type Payload } from 'highkiq'
 import { OrphanedLocks } from '#dist/unique/orphaned-locks.js'
 import { LeaderLock } from '#dist/worker/background-service.js'
 import { chance } from '../conformance/chance.js'
+import { isBusy, quiet } from './seed-workers.js'
+import { awaitedLater, type StormOutcome } from './seeds.ts'
 import type { SeedCrew } from './shared-crew.ts'
 import { FORMS } from './unique-forms.js'
-
-const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
-const PROCESSES = 2
-const KILLS = 1
-
-export interface UniqueOutcome {
-  /** What was wrong in the moments at which no process ran. */
-  wrong: string[]
-  /** Locks that were left when all jobs had ended and the locks had been checked. */
-  left: number
-  /** Jobs that a program removed that knows no locks. */
-  removed: number
-  ran: number
-}
 
 /**
  * Processes push and run unique jobs while they are killed, their clocks are stepped, another program removes jobs, and a
  * check without patience releases locks.
  */
-export async function uniqueStorm(url: string, seed: number, crew: SeedCrew): Promise<UniqueOutcome> {
+export async function uniqueStorm(url: string, seed: number, crew: SeedCrew): Promise<StormOutcome> {
   const random = chance(seed)
-  const hq = new Highkiq({ url, logger: SILENT })
+  const hq = new Highkiq({ url, logger: quiet })
   const { store } = hq
-  const outcome: UniqueOutcome = { wrong: [], left: 0, removed: 0, ran: 0 }
-  const report = (thrown: unknown) => void outcome.wrong.push(String(thrown))
+  const wrong: string[] = []
+  /** The jobs that another program, which knows no locks, removed. */
+  const removed = new Set<string>()
+  const report = (thrown: unknown) => {
+    if (!isBusy(thrown)) wrong.push(String(thrown))
+  }
   // A killed worker may still hold the lock of the maintenance, so the checks of this process have their own.
   const lock = new LeaderLock(() => store, 'checks', { seconds: 60 })
   const check = new OrphanedLocks({ store, now: Date.now, report }, { goneMs: 0, walkingPart: 1e9, lock })
@@ -40,7 +32,6 @@ export async function uniqueStorm(url: string, seed: number, crew: SeedCrew): Pr
     const [key = '', jid = ''] = line.split(' ')
     holders.set(key, (holders.get(key) ?? new Set()).add(jid))
   }
-  const start = () => crew.start(url, String(Math.floor(random() * 2 ** 31)))
   const checkAgain = async () => {
     while (!isOver) {
       await check.run()
@@ -50,34 +41,33 @@ export async function uniqueStorm(url: string, seed: number, crew: SeedCrew): Pr
   const remove = async () => {
     while (!isOver) {
       const [text] = await store.jobs.peek('default', 0, 1)
-      const answers = text ? await store.search.pull('default', [{ text, to: null }], Date.now()) : []
-      outcome.removed += answers.filter((answer) => answer === 'ok').length
+      const [answer] = text ? await store.search.pull('default', [{ text, to: null }], Date.now()) : []
+      if (text && answer === 'ok') removed.add((JSON.parse(text) as Payload).jid)
       await sleep(random() * 100)
     }
   }
   try {
-    for (let n = 0; n < PROCESSES; n++) await start()
-    const others = Promise.all([checkAgain(), remove()])
-    for (let n = 0; n < KILLS; n++) {
-      await sleep(random() * 300)
-      await crew.kill()
-      await start()
-    }
+    await crew.start(url)
+    const others = awaitedLater(Promise.all([checkAgain(), remove()]))
+    await crew.killSome(url)
     isOver = true
     await others
     await crew.killAll()
-    outcome.wrong.push(...(await faultsOf(hq)))
-    for (const [key, jids] of holders) if (jids.size > 1) outcome.wrong.push(`${jids.size} jobs had lock ${key} for 2h`)
-    outcome.ran = (await store.metrics.totals()).processed
+    wrong.push(...(await faultsOf(hq)))
+    for (const [key, jids] of holders) if (jids.size > 1) wrong.push(`${jids.size} jobs had lock ${key} for 2h`)
+    const ran = (await store.metrics.totals()).processed
     await endAll(hq)
+    const unreleased = (await locksOfEnded(hq)).filter(({ holder }) => !removed.has(holder))
+    if (unreleased.length > 0) wrong.push(`jobs ended without their locks: ${JSON.stringify(unreleased)}`)
     // For a minute the last heartbeats of the killed processes show jobs that run no more.
     for (const { identity } of await store.workers.processes()) await store.workers.removeProcess(identity)
     for (let n = 0; n < 3; n++) await check.run()
+    const left = await locksOfEnded(hq)
+    if (left.length > 0) wrong.push(`locks are left of removed jobs: ${JSON.stringify(left)}`)
     const { locks } = await store.unique.list({ limit: 1000 }, Date.now())
-    outcome.left = locks.filter(({ outlives }) => !outlives).length
     const kept = new Set(locks.filter(({ outlives }) => outlives).map(({ holder }) => holder))
-    for (const [key, [jid]] of holders) if (!kept.has(jid as string)) outcome.wrong.push(`lock ${key} ended before 2h`)
-    return outcome
+    for (const [key, [jid]] of holders) if (!kept.has(jid as string)) wrong.push(`lock ${key} ended before 2h`)
+    return { wrong, happened: { removed: removed.size, ran } }
   } finally {
     isOver = true
     await check.stop()
@@ -120,6 +110,12 @@ function isFresh({ retry_count, hk_crashes }: Payload): boolean {
 
 function keepsLock({ hk_unique: lock = '' }: Payload): boolean {
   return /^(success|time):/.test(lock)
+}
+
+/** When all jobs have ended: the locks that should have ended with them. */
+async function locksOfEnded({ store }: Highkiq) {
+  const { locks } = await store.unique.list({ limit: 1000 }, Date.now())
+  return locks.filter(({ outlives }) => !outlives)
 }
 
 async function endAll(hq: Highkiq): Promise<void> {

@@ -1,25 +1,18 @@
-// Processes that push and run unique jobs: the arguments of each seed are URL and SEED. Their clocks are stepped again and
-// again. (Plain JavaScript, for they are started often.)
+// Processes that push and run unique jobs: the argument of each seed is URL. Their clocks are set again and again. (Plain
+// JavaScript, because they are started often.)
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Highkiq, Snooze } from 'highkiq'
-import { forEachSeed } from './seed-workers.js'
+import { forEachSeed, isBusy, quiet, steppedClock } from './seed-workers.js'
 import { FORMS } from './unique-forms.js'
 
-const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 const KEYS = 12
 const by = (key) => key
 
-await forEachSeed(async ([url, seed], say) => {
-  let state = Number(seed)
-  const random = () => {
-    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32
-    return state / 2 ** 32
-  }
+await forEachSeed(async ([url], say, random) => {
   const dice = (n) => Math.floor(random() * n)
   const oneOf = (...values) => values[dice(values.length)]
 
-  let ahead = 0
-  const hq = new Highkiq({ url, clock: { now: () => Date.now() + ahead }, logger: SILENT })
+  const hq = new Highkiq({ url, clock: steppedClock(random, 1800), logger: quiet })
   // A killed neighbour, and a store that is closed while this process stops.
   hq.onError(() => {})
   const jobs = Object.entries(FORMS).map(([name, span]) =>
@@ -51,11 +44,10 @@ await forEachSeed(async ([url, seed], say) => {
       const onConflict = span === '2h' ? 'drop' : oneOf('drop', 'replace', 'debounce')
       const pushed = await push(Unique.set({ unique: { by, for: span, onConflict } }), dice(KEYS)).catch((thrown) => {
         // Another program removed the job that was to be replaced, and its lock is not released yet.
-        if (thrown.code === 'UNIQUE_CONFLICT') return []
+        if (thrown.code === 'UNIQUE_CONFLICT' || isBusy(thrown)) return []
         throw thrown
       })
       if (span === '2h') for (const [key, jid] of pushed) say(`${key} ${jid}`)
-      if (dice(20) === 0) ahead = (dice(7) - 3) * 600_000
       await sleep(dice(10))
     }
   }

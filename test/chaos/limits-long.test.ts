@@ -1,3 +1,0 @@
-import { limitsSuite } from './limits-suite.ts'
-
-limitsSuite(1000)
