@@ -22,7 +22,7 @@ export type Program = ThreadApp[typeof PROGRAM] &
      */
     drain(url: string): void
     /** Pushes a job like `hq.push`, and says whether another job has the lock of a unique one. */
-    pushed(request: PushRequest): Promise<Pushed>
+    pushed(request: PushRequest, newJid?: string): Promise<Pushed>
     /** Cancels some jobs, with one request for all of them. */
     cancel(jids: readonly string[]): Promise<Map<string, CancelAnswer>>
     /** Replaces what a starting worker says about queues that no process serves. */
@@ -46,7 +46,7 @@ export function programOf(app: Runtime): Program {
       client.divert(own)
       app.log.info({ store: url, newJobs: own.url }, `draining ${app.store.url}: new jobs go to ${own.url}`)
     },
-    pushed: (request) => client.pushed(request),
+    pushed: (request, newJid) => client.pushed(request, newJid),
     cancel: (jids) => cancelJobs(app, jids),
     useFiles: (files) => setup.useFiles(files),
     useFile: (about, custom) => setup.useFile(about, custom),

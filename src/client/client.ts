@@ -249,13 +249,16 @@ export class Client implements Pusher, PushPipe {
     return this.#observed({ class: request?.class, isBulk: false }, () => this.target.push(this, locked, template))
   }
 
-  /** Like `push`, and says whether the job is another one, or was there before. A transaction or a batch does not know it yet. */
-  pushed(request: PushRequest): Promise<Pushed> {
+  /**
+   * Like `push`, and says whether the job is another one, or was there before. A transaction or a batch does not know it yet.
+   * @param newJid the jid of the job, if the caller has made it: then no other push has it, and the job needs no lock for it
+   */
+  pushed(request: PushRequest, newJid?: string): Promise<Pushed> {
     return this.#observed({ class: request?.class, isBulk: false }, async () => {
       const { target } = this
-      const locked = withJidLock(request)
-      if (target instanceof DirectTarget) return target.pushed(this, locked)
-      return { jid: await target.push(this, locked), existing: false }
+      const named = newJid === undefined ? withJidLock(request) : { ...request, jid: newJid }
+      if (target instanceof DirectTarget) return target.pushed(this, named)
+      return { jid: await target.push(this, named), existing: false }
     })
   }
 

@@ -219,6 +219,23 @@ test('the same key pushes the same jobs once, even when the server died before i
   expect((await push(job, 'a b')).status).toBe(400)
 })
 
+test('jobs of a request with a key take no locks, except those with a jid of their own', async () => {
+  const { call, hq, queue } = api()
+  const headers = { 'idempotency-key': 'many' }
+  const json = [
+    { class: 'Work', args: [1] },
+    { class: 'Work', args: [2], jid: 'own' },
+    { class: 'Work', args: [3] },
+  ]
+  const first = await call('POST', '/api/v1/jobs', { json, headers })
+  expect(first.body.jids).toEqual([expect.stringMatching(/^[0-9a-f]{24}$/), 'own', expect.any(String)])
+  expect(await call('POST', '/api/v1/jobs', { json, headers })).toMatchObject({ status: 200, body: first.body })
+  const locks = new Map((await queue()).map(({ jid, hk_unique: lock }) => [jid, lock]))
+  expect(first.body.jids.map((jid: string) => locks.get(jid))).toEqual([undefined, 'jid', undefined])
+  expect(locks.size).toBe(3)
+  expect((await hq.uniqueLocks.page()).items.map(({ jid }) => jid)).toEqual(['own'])
+})
+
 test('a repeated request answers the job that has the lock of a refused one, also when that job has ended', async () => {
   const { call, hq } = api()
   hq.job('Once', { unique: true }, async () => {})

@@ -125,10 +125,12 @@ async function pushBody({ hq, request, audit, query, server: { limits } }: PushC
   const target = classCollector()(bodies)
   audit({ target })
   let queue: string | undefined
-  const push = async (some: unknown[]): Promise<Answers> => {
-    if (isList) return pushAll(hq, some, { before: { jids: [], existing: [] }, first: 0, each: 'index' })
+  const push = async (some: unknown[], newJids: NewJids = []): Promise<Answers> => {
+    if (isList) return pushAll(hq, some, { before: { jids: [], existing: [] }, first: 0, each: 'index', newJids })
     const checked = (push: Push) => (query.validate ? validatedPush(hq, push) : push)
-    const pushed = await Promise.all(some.map(async (one) => hq[PROGRAM].pushed(await checked(pushOf(one)))))
+    const pushed = await Promise.all(
+      some.map(async (one, i) => hq[PROGRAM].pushed(await checked(pushOf(one)), newJids[i])),
+    )
     queue = pushed[0]?.queue
     return answersOf(pushed)
   }
@@ -143,9 +145,19 @@ async function pushBody({ hq, request, audit, query, server: { limits } }: PushC
   const key = request.headers.get('idempotency-key')
   if (key === null) return answer(await push(bodies), 201)
   const named = (i: number, jid: string) => (isObject(bodies[i]) ? { ...bodies[i], jid } : bodies[i])
+  const jids = bodies.map((one) => (isObject(one) && typeof one.jid === 'string' ? one.jid : undefined))
   const { isNew, ...answers } = await pushOnce(hq, key, stringifyJson(body), {
-    jids: bodies.map((one) => (isObject(one) && typeof one.jid === 'string' ? one.jid : undefined)),
-    push: (missing) => push([...missing].map(([i, jid]) => named(i, jid))),
+    jids,
+    push(missing, isFirst) {
+      const some = [...missing]
+      // Only the first request with the key has these jids, so their jobs need no locks.
+      if (isFirst)
+        return push(
+          some.map(([i]) => bodies[i]),
+          some.map(([i, jid]) => (jids[i] === undefined ? jid : undefined)),
+        )
+      return push(some.map(([i, jid]) => named(i, jid)))
+    },
     signal: request.signal,
   })
   return answer(answers, isNew ? 201 : 200)
@@ -155,7 +167,11 @@ function noValidation(): HighkiqError {
   return invalid('validate=1 takes one job: push each job of a list in a request of its own', { parameter: 'validate' })
 }
 
+/** The jids of jobs by their positions, where the key has made them. */
+type NewJids = readonly (string | undefined)[]
+
 interface Progress {
+  newJids?: NewJids
   /** The answers to the jobs before these. */
   before: Answers
   /** The number of the first job among all. */
@@ -169,7 +185,11 @@ interface Progress {
  * @throws the error of the first job that fails, with its number and the ids of the stored jobs in `details`. One that leaves
  * open whether its job is stored comes before the others.
  */
-async function pushAll(hq: Highkiq, bodies: unknown[], { before, first, each }: Progress): Promise<Answers> {
+async function pushAll(
+  hq: Highkiq,
+  bodies: unknown[],
+  { before, first, each, newJids = [] }: Progress,
+): Promise<Answers> {
   const failed = (thrown: unknown, i: number, done: readonly Pushed[]) => {
     const code = codeOf(thrown)
     if (!code) return thrown
@@ -184,7 +204,7 @@ async function pushAll(hq: Highkiq, bodies: unknown[], { before, first, each }: 
       throw failed(thrown, i, [])
     }
   })
-  const answers = await Promise.allSettled(pushes.map((push) => hq[PROGRAM].pushed(push)))
+  const answers = await Promise.allSettled(pushes.map((push, i) => hq[PROGRAM].pushed(push, newJids[i])))
   const done = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
   const failures = answers.flatMap((answer, i) => (answer.status === 'rejected' ? [{ i, reason: answer.reason }] : []))
   const failure = failures.find(({ reason }) => hasCode(reason, 'PUSH_FAILED')) ?? failures[0]

@@ -1,9 +1,9 @@
 /** `Idempotency-Key` of jobs: the key determines their ids, so that a repeated request can find them. */
 
-import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq } from '../../app.ts'
 import type { HighkiqError } from '../../job/errors.ts'
+import { newTaskId, taskJid } from '../../job/payload.ts'
 import { DAY, digest, keyOf, reused } from '../server/idempotency.ts'
 
 /** How long a silent claim is respected. A request that still pushes renews its claim three times within that. */
@@ -27,8 +27,11 @@ const read = (text: string) => JSON.parse(text) as Claim
 export interface Batch {
   /** The jid that each job brings itself, if any. */
   jids: (string | undefined)[]
-  /** Pushes the jobs with these indexes and ids. `existing` has the positions, among these, of jobs that were there before. */
-  push(jids: ReadonlyMap<number, string>): Promise<{ jids: (string | null)[]; existing: number[] }>
+  /**
+   * Pushes the jobs with these indexes and ids. `existing` has the positions, among these, of jobs that were there before.
+   * @param isFirst whether no other request has pushed these jobs
+   */
+  push(jids: ReadonlyMap<number, string>, isFirst: boolean): Promise<{ jids: (string | null)[]; existing: number[] }>
   /** Aborts when the client disconnects. */
   signal: AbortSignal
 }
@@ -53,11 +56,14 @@ export async function pushOnce(
     const existing = jids.flatMap((jid, i) => (jid !== null && (isOther(i) || wereThere.has(i)) ? [i] : []))
     return { jids, existing, isNew }
   }
-  const mine: Claim = { ids: randomUUID(), at: hq.now(), body: digest(body) }
+  const mine: Claim = { ids: newTaskId(), at: hq.now(), body: digest(body) }
+  const begun = performance.now()
   for (;;) {
     const there = await store.results.remember(key, write(mine), DAY)
     if (there === null || there === write(mine)) {
-      return found(await pushed(hq, key, mine, batch), true)
+      // Another request takes over from one that was stopped for long.
+      const mayBeThere = performance.now() - begun > PATIENCE_MS / 2
+      return found(await pushed(hq, key, mine, batch, mayBeThere), true)
     }
     const claim = read(there)
     if (claim.body !== mine.body) throw reused('for other jobs')
@@ -77,15 +83,15 @@ export async function pushOnce(
 async function pushed(hq: Highkiq, key: string, claim: Claim, batch: Batch, mayBeThere = false): Promise<Claim> {
   const jids = ownJids(claim.ids, batch)
   const missing = new Map<number, string>()
-  for (const [i, jid] of jids.entries()) {
-    if (!mayBeThere || (await hq.find(jid)).state === 'unknown') missing.set(i, jid)
-  }
   const others: NonNullable<Claim['others']> = {}
   const repeated: number[] = []
   const renewal = renewClaim(hq, key, claim)
   try {
+    for (const [i, jid] of jids.entries()) {
+      if (!mayBeThere || (await hq.find(jid)).state === 'unknown') missing.set(i, jid)
+    }
     const indexes = [...missing.keys()]
-    const answers = await batch.push(missing)
+    const answers = await batch.push(missing, !mayBeThere)
     for (const [n, i] of indexes.entries()) if (answers.jids[n] !== jids[i]) others[i] = answers.jids[n] ?? null
     // The earlier request may have stored a job just now.
     for (const n of mayBeThere ? [] : answers.existing) repeated.push(indexes[n] as number)
@@ -128,5 +134,5 @@ function renewClaim(hq: Highkiq, key: string, claim: Claim): { end(): Promise<Cl
 
 /** Returns the jids of the jobs when each is stored. */
 function ownJids(ids: string, { jids }: Batch): string[] {
-  return jids.map((jid, i) => jid ?? createHash('sha256').update(`${ids} ${i}`).digest('hex').slice(0, 24))
+  return jids.map((jid, i) => jid ?? taskJid(ids, i))
 }
