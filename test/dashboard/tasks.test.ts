@@ -243,9 +243,9 @@ inBrowser('tasks', (open) => {
     )
     await made.wait({ every: 10 })
     await go(`/tasks/${made.id}`)
-    // Of what ended before the page was opened nothing is left, and no bars will come.
     await page.getByText('Took', { exact: true }).waitFor()
-    await page.getByText('The task has ended.').waitFor()
+    const chart = page.getByRole('img', { name: /Rows per second since the start of the run/ })
+    await chart.or(page.getByText('The task ended too fast for a chart.')).waitFor()
     expect(await page.getByText('Time left').count()).toBe(0)
     expect(await page.getByRole('button', { name: 'More' }).first().isDisabled()).toBe(true)
     const whole = page.waitForEvent('download')
@@ -406,5 +406,24 @@ inBrowser('tasks', (open) => {
       ['finished', { receipt: 7 }, null],
       ['failed', undefined, 'REFUSED'],
     ])
+  })
+
+  test('the rate of a task that ended before its page was opened is drawn over the whole run', async () => {
+    const id = '00000000000000ab'
+    const began = Date.now() - 100_000
+    const { page } = await open(`/tasks/${id}`, {
+      before: async ({ hq }) => {
+        const { tasks } = hq.store
+        await tasks.create({
+          ...{ id, name: 'Prices', job: 'Row', queue: 'rows', template: '{}', window: 1, keepArgs: 'rejected' },
+          ...{ meta: '{}', createdAt: began, producer: 'p' },
+        })
+        const row = () => ({ args: '[1]', rejected: { status: 'failed' as const, messages: [] } })
+        await tasks.addRows(id, 'p', 0, [row(), row()], began + 30_000)
+        await tasks.endAdding(id, 'p', began + 60_000)
+      },
+    })
+    await page.getByRole('img', { name: /Rows per second since the start of the run/ }).waitFor()
+    await page.locator('.uchart canvas').waitFor()
   })
 })

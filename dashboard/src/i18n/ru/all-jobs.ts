@@ -14,7 +14,7 @@ export const allJobs: TextsOf<typeof english> = {
   'jobs.rejected': 'Отклонённые строки',
   'jobs.finished': 'Готовые строки',
   'jobs.morgue': 'Морг',
-  'jobs.ordered': 'Упорядоченные',
+  'jobs.ordered': 'По порядку',
   'jobs.search': 'Поиск по всем заданиям',
   'jobs.filter.args': 'аргумент',
   'jobs.filter.tag': 'метка',

@@ -14,7 +14,7 @@ export const allJobs: TextsOf<typeof english> = {
   'jobs.rejected': '被拒绝的行',
   'jobs.finished': '已完成的行',
   'jobs.morgue': '停尸房',
-  'jobs.ordered': '有序',
+  'jobs.ordered': '有序队列',
   'jobs.search': '搜索所有作业',
   'jobs.filter.args': '参数',
   'jobs.filter.tag': '标签',
