@@ -15,7 +15,7 @@ import {
   type ParentJob,
 } from './batches.ts'
 import type { BatchEffect, BatchNote, MemberChange } from './effects.ts'
-import type { PushItem, RefusedPush } from './jobs.ts'
+import type { PushItem, RefusedPush } from './push-items.ts'
 
 /** A batch as it is stored. A callback is null once it was pushed; one that was dropped stays. */
 export interface BatchState extends BatchRecord, BatchSpec {

@@ -7,7 +7,7 @@
 
 import { isBid, newTaskId } from '../../job/payload.ts'
 import type { BatchEffect, BatchNote } from './effects.ts'
-import type { PushItem, RefusedPush } from './jobs.ts'
+import type { PushItem, RefusedPush } from './push-items.ts'
 
 /** What a member that did not succeed does to the job that waits for the batch: see `BatchSpec.job`. */
 export const CHILD_FAILURES = ['fail', 'ignore', 'wait'] as const

@@ -1,7 +1,7 @@
 /** Cron entries: jobs that are pushed at times of a schedule. */
 
 import type { CronRunState } from './effects.ts'
-import type { PushItem } from './jobs.ts'
+import type { PushItem } from './push-items.ts'
 
 /** A cron entry as it is stored. All times are milliseconds of the callers' clocks. */
 export interface CronRecord {

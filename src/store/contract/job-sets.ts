@@ -1,6 +1,6 @@
 /** Job sets: jobs that wait for a time (scheduled, retries), and dead jobs. */
 
-import type { Move, SetName } from './jobs.ts'
+import type { Move, SetName } from './push-items.ts'
 
 export interface Entry {
   text: string

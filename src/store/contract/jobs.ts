@@ -6,78 +6,9 @@
  * NAME, and means the jobs with all priorities, in the order in which they are fetched.
  */
 
-import type { Refusal } from '../../job/errors.ts'
-import type { Effect, IterationRecord, IterationState } from './effects.ts'
-import type { OrderedPush } from './ordered.ts'
-import type { TaskSpec } from './task-spec.ts'
-
-/**
- * The sets of jobs that are not in a queue, sorted by (score, text). A set has each text once: a job whose text is
- * there already, byte for byte, gets a space at its end. `limited:NAME` has the jobs that wait for room in a limit.
- * `moving:ORIGIN:TASK` has the jobs of a frozen task that were in a queue (sorted by their order) or in another set.
- * `finished` has jobs that are done, for display; of those that end with the same text and score it keeps one.
- */
-export type SetName = 'retry' | 'schedule' | 'dead' | 'finished' | LimitedSet | MovingSet
-export type LimitedSet = `limited:${string}`
-export type MovingSet = `moving:${MovingOrigin}:${string}`
-export const MOVING_ORIGINS = ['schedule', 'retry', 'queue', 'dead'] as const
-export type MovingOrigin = (typeof MOVING_ORIGINS)[number]
-
-/** Returns the sets in which the jobs of a frozen task wait, by where each was before. */
-export function movingSets(task: string, origins: readonly MovingOrigin[] = MOVING_ORIGINS): MovingSet[] {
-  return origins.map((origin): MovingSet => `moving:${origin}:${task}`)
-}
-
-/** Where a job goes. */
-export type Destination =
-  | { to: 'queue'; queue: string; text: string; end: 'front' | 'back' }
-  | { to: SetName; text: string; score: number }
-
-/** The move of a job out of its queue, its set or its dead owner, with its effects. `to: null` drops the job. */
-export interface Move {
-  to: Destination | null
-  effects?: Effect[] | undefined
-}
-
-/** For this long a store remembers the id of a push with `once`. */
-export const ONCE_SECONDS = 300
-
-/** A lock that a unique job needs in order to be stored. */
-export interface UniqueClaim {
-  key: string
-  /** The lock is free from this time on, in milliseconds of the callers' clocks. */
-  ends?: number
-  /** The lock is held until `ends`, also when its job has ended before. */
-  outlives?: boolean
-}
-
-/**
- * A job to store. With `once`, the job's id, the push may be repeated within ONCE_SECONDS, also with another text or
- * destination: a job that was stored before is not stored again. An item with `once` has no effects but `record`.
- * An item with `unique` is stored if all of its locks are free, and holds them from then on. Else it is refused, also if its own
- * job holds the lock: then an earlier push has stored it. An item with `maxLength` is stored if its queue has fewer jobs
- * than that, of all priorities.
- */
-export type PushItem = Destination & {
-  effects?: Effect[]
-  once?: string
-  unique?: { jid: string; claims: readonly UniqueClaim[] }
-  maxLength?: number
-}
-
-/** An item that was not stored, because a job holds the first of its locks that is held, or because its queue is full. */
-export interface RefusedPush extends Refusal {
-  item: PushItem
-}
-
-/** The answer of a push that refused nothing. */
-export const NOTHING_REFUSED: readonly RefusedPush[] = []
-
-/** A single tracked job: the record of its task, which is created in the same step, and the job. */
-export interface TrackedPush {
-  task: TaskSpec
-  item: PushItem
-}
+import type { BatchPush, BatchRefusal } from './batches.ts'
+import type { IterationRecord, IterationState } from './effects.ts'
+import type { OrderedPushes, PushItem, RefusedPush, TrackedPush } from './push-items.ts'
 
 /**
  * What all SQLite drivers have in common. Code that knows its driver may use all of the driver's methods, except those
@@ -92,15 +23,13 @@ export interface SqlConnection {
   }
 }
 
-export type SqlValue = string | number | bigint | Uint8Array | null
+/**
+ * Runs a statement on a connection of the app, and resolves with its rows. Its parameters are $1, $2 and so on, each once and in this
+ * order, and all values are texts.
+ */
+export type SqlQuery = (text: string, values: string[]) => Promise<readonly Record<string, unknown>[]>
 
-/** Ordered jobs for one queue, at most ORDERED_PAGE. A new queue is defined with `shards`. */
-export interface OrderedPushes {
-  to: 'ordered'
-  queue: string
-  shards: number
-  items: readonly OrderedPush[]
-}
+export type SqlValue = string | number | bigint | Uint8Array | null
 
 export interface QueueInfo {
   name: string
@@ -114,6 +43,15 @@ export interface QueueInfo {
 }
 
 export type TransactionItem = PushItem | TrackedPush | OrderedPushes
+
+/** Batches with their jobs. `answered` gets what `BatchStore.push` returns, except `exists`, and throws a refusal. */
+export interface BatchItem {
+  to: 'batch'
+  push: BatchPush
+  answered(answer: BatchRefusal | readonly RefusedPush[]): void
+}
+
+export type ThroughItem = TransactionItem | BatchItem
 
 export interface JobStore {
   /**
@@ -136,6 +74,24 @@ export interface JobStore {
         now: number,
         refused?: (pushes: readonly RefusedPush[]) => void,
       ) => Promise<void>)
+    | null
+  /**
+   * Stores jobs through a connection of the app, in the transaction that is open there: they are there once the app has committed.
+   * Workers are woken by the commit or, with `commitsNext`, by the caller: it commits as soon as the call has resolved, and then calls
+   * the function that it has resolved with, which never rejects.
+   * `refused` gets the items that were refused because of a lock, and may throw. When the call rejects with a HighkiqError, it has
+   * changed nothing, and the app may go on with its transaction: QUEUE_FULL; NO_TRANSACTION if none is open, or if its isolation
+   * level is not for such jobs; STORE_TIMEOUT if others write for too long. An error of the connection ends the transaction, as any failed
+   * statement does. Jobs that are due now, at the back of a queue and without anything more, keep nobody waiting until the
+   * commit; with others nobody else can write meanwhile. null: the store has no such transactions.
+   */
+  pushThrough:
+    | ((
+        query: SqlQuery,
+        items: readonly ThroughItem[],
+        now: number,
+        options?: { refused?: (pushes: readonly RefusedPush[]) => void; commitsNext?: boolean },
+      ) => Promise<() => Promise<void>>)
     | null
   /** Returns all listed queues by name; or the named ones in the order given, also when they are empty or unknown. */
   queues(only?: readonly string[]): Promise<QueueInfo[]>

@@ -1,7 +1,7 @@
 /** Searching queues and sets, and moving or dropping jobs from any position. */
 
 import type { Entry, SwapAnswer } from './job-sets.ts'
-import type { Move, SetName } from './jobs.ts'
+import type { Move, SetName } from './push-items.ts'
 
 /** A job in a queue. `at` is an opaque hint about its position, for `pull`. */
 export interface WaitingJob {

@@ -2,7 +2,7 @@
 
 import type { EventEffect } from './effects.ts'
 import type { Entry } from './job-sets.ts'
-import type { PushItem, TrackedPush } from './jobs.ts'
+import type { PushItem, TrackedPush } from './push-items.ts'
 import type {
   AttemptRef,
   Deferral,

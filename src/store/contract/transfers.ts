@@ -9,8 +9,8 @@
  */
 
 import type { Entry } from './job-sets.ts'
-import type { Destination, Move, PushItem, SetName } from './jobs.ts'
 import type { MovedId } from './ordered.ts'
+import type { Destination, Move, PushItem, SetName } from './push-items.ts'
 
 /** The most jobs that one page has. */
 export const TRANSFER_PAGE = 100

@@ -3,7 +3,7 @@
 import type { Progress } from '../../job/context.ts'
 import type { Effect } from './effects.ts'
 import type { SwapAnswer } from './job-sets.ts'
-import type { Destination, Move } from './jobs.ts'
+import type { Destination, Move } from './push-items.ts'
 import type { Signal } from './signals.ts'
 
 /** A job that an owner has fetched. It belongs to this owner until it is settled or rescued. */

@@ -82,6 +82,7 @@ export class RedisStore implements Store {
 
     this.jobs = {
       transaction: null,
+      pushThrough: null,
       ...methods(new RedisJobStore(server, priorities), 'push queues peek iterations saveIteration'),
       ...methods(pauses, 'pauseQueue pausedQueues'),
     }

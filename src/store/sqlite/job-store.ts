@@ -29,6 +29,8 @@ export class SqliteJobStore extends SqliteArea implements JobStore {
       },
     )
 
+  readonly pushThrough = null
+
   readonly queues: JobStore['queues'] = (only) =>
     this.file.read((db) => {
       const infos = only

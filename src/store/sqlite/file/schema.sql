@@ -110,7 +110,7 @@ CREATE TABLE hk_job_slot (
   PRIMARY KEY (job_limit, holder)
 ) STRICT, WITHOUT ROWID;
 
--- The starts that limits with a rate gave out (see rates.ts). After `until` a row has no use.
+-- The starts that limits with a rate gave out (see contract/rates.ts). After `until` a row has no use.
 CREATE TABLE hk_job_rate (
   name  TEXT PRIMARY KEY,
   state TEXT NOT NULL,

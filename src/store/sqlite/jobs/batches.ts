@@ -1,17 +1,11 @@
 /** Batches: their records, creating them with their jobs, and deleting them. */
 
 import { HighkiqError, PushError } from '../../../job/errors.ts'
-import {
-  BatchLedger,
-  type BatchPush,
-  type BatchRecord,
-  type BatchStore,
-  MEMBER_STATES,
-  type MemberState,
-} from '../../contract.ts'
+import { type BatchRow, recordOf } from '../../contract/batch-rows.ts'
+import { BatchLedger, type BatchPush, type BatchStore, MEMBER_STATES, type MemberState } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
-import { Batches, type BatchRow, stateOf } from '../queues/batches.ts'
+import { Batches } from '../queues/batches.ts'
 import { sql } from '../sql.generated.ts'
 import { pushAll } from './push.ts'
 
@@ -99,9 +93,4 @@ function store(db: Database, push: BatchPush, now: number): Awaited<ReturnType<B
   if ('reason' in answer) return answer
   pushAll(db, answer.items, now)
   return answer.refused
-}
-
-function recordOf(row: BatchRow): BatchRecord {
-  const { expiresAt: _, ...record } = stateOf(row)
-  return record
 }

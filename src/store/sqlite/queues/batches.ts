@@ -1,14 +1,7 @@
 /** The tables of batches; see batch-ledger.ts for what follows from a change. */
 
-import {
-  type BatchJob,
-  type BatchNote,
-  type BatchState,
-  type BatchTables,
-  MEMBER_STATES,
-  type MemberState,
-  type ParentJob,
-} from '../../contract.ts'
+import { type BatchRow, rowOf, stateOf } from '../../contract/batch-rows.ts'
+import { type BatchNote, type BatchState, type BatchTables, MEMBER_STATES, type MemberState } from '../../contract.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import { appendEvents } from './job-events.ts'
@@ -17,13 +10,6 @@ import { KeptResults } from './kept-results.ts'
 import { Queues } from './queues.ts'
 import { lockHolder } from './unique.ts'
 
-/** A row of the table; the jobs are JSON. */
-export type BatchRow = Pick<BatchState, 'bid' | 'parent' | 'depth' | 'meta' | 'keep'> &
-  Pick<BatchState, 'total' | 'pending' | 'retrying' | 'dead' | 'failed' | 'succeeded'> &
-  Record<'on_complete' | 'on_success' | 'on_death' | 'job', string | null> &
-  Record<'created_at' | 'progress_at' | 'cancelling', number> &
-  Record<'completed_at' | 'succeeded_at' | 'died_at' | 'expires_at', number | null>
-
 export class Batches extends Tables implements BatchTables {
   load(bid: string): BatchState | undefined {
     const row = this.db.first<BatchRow>(sql.batch.load, bid)
@@ -31,26 +17,22 @@ export class Batches extends Tables implements BatchTables {
   }
 
   save(batch: BatchState): void {
+    const row = rowOf(batch)
     this.db.run(
       sql.batch.save,
-      ...[batch.onComplete, batch.onSuccess, batch.onDeath, batch.job].map(written),
-      ...[batch.total, batch.pending, batch.retrying, batch.dead, batch.failed, batch.succeeded],
-      ...[
-        batch.progressAt,
-        batch.completedAt,
-        batch.succeededAt,
-        batch.diedAt,
-        batch.expiresAt,
-        Number(batch.cancelling),
-      ],
-      batch.bid,
+      ...[row.on_complete, row.on_success, row.on_death, row.job],
+      ...[row.total, row.pending, row.retrying, row.dead, row.failed, row.succeeded],
+      ...[row.progress_at, row.completed_at, row.succeeded_at, row.died_at, row.expires_at, row.cancelling, row.bid],
     )
   }
 
   create(batch: BatchState): void {
-    const { bid, parent, depth, meta, onComplete, onSuccess, onDeath, job, keep, createdAt, progressAt } = batch
-    const jobs = [onComplete, onSuccess, onDeath, job].map(written)
-    this.db.run(sql.batch.create, bid, parent, depth, meta.toWellFormed(), ...jobs, keep, createdAt, progressAt)
+    const row = rowOf(batch)
+    const jobs = [row.on_complete, row.on_success, row.on_death, row.job]
+    this.db.run(
+      sql.batch.create,
+      ...[row.bid, row.parent, row.depth, row.meta, ...jobs, row.keep, row.created_at, row.progress_at],
+    )
   }
 
   addMembers(bid: string, ids: readonly string[]): number {
@@ -90,41 +72,4 @@ export class Batches extends Tables implements BatchTables {
   holder(key: string, now: number): ReturnType<BatchTables['holder']> {
     return lockHolder(this.db, key, now)
   }
-}
-
-export function stateOf(row: BatchRow): BatchState {
-  const {
-    on_complete,
-    on_success,
-    on_death,
-    created_at,
-    progress_at,
-    completed_at,
-    succeeded_at,
-    died_at,
-    expires_at,
-  } = row
-  return {
-    ...{ bid: row.bid, parent: row.parent, depth: row.depth, meta: row.meta, keep: row.keep, total: row.total },
-    ...{ pending: row.pending, retrying: row.retrying, dead: row.dead, failed: row.failed, succeeded: row.succeeded },
-    onComplete: read<BatchJob>(on_complete),
-    onSuccess: read<BatchJob>(on_success),
-    onDeath: read<BatchJob>(on_death),
-    job: read<ParentJob>(row.job),
-    cancelling: row.cancelling !== 0,
-    createdAt: created_at,
-    progressAt: progress_at,
-    completedAt: completed_at,
-    succeededAt: succeeded_at,
-    diedAt: died_at,
-    expiresAt: expires_at,
-  }
-}
-
-function read<Job>(text: string | null): Job | null {
-  return text === null ? null : JSON.parse(text)
-}
-
-function written(job: BatchJob | null): string | null {
-  return job && JSON.stringify(job)
 }

@@ -1,5 +1,6 @@
 /** Limits: their slots, their rates, and when the jobs that wait for them may have room. */
 
+import { openRate, type Rate } from '../../contract/rates.ts'
 import {
   type AwaitLimitEffect,
   type DueLimits,
@@ -23,7 +24,6 @@ import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { sql } from '../sql.generated.ts'
 import { nextVersion } from './cancellations.ts'
 import { DUE_CHANNEL, JobSets } from './job-sets.ts'
-import { openRate, type Rate } from './rates.ts'
 
 export class SqliteLimitStore extends SqliteArea implements LimitStore {
   readonly change: LimitStore['change'] = (name, change) =>

@@ -5,7 +5,7 @@
  * can mean.
  */
 
-import { type Limit, SLIDING_BUCKETS, START_AHEAD_MS } from '../../contract.ts'
+import { type Limit, SLIDING_BUCKETS, START_AHEAD_MS } from './limits.ts'
 
 const AHEAD = START_AHEAD_MS * 1000
 

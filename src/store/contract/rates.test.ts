@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Limit } from '../../contract.ts'
+import type { Limit } from './limits.ts'
 import { openRate } from './rates.ts'
 
 const SECOND = 1_000_000
