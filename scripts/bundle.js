@@ -35,7 +35,12 @@ const PROGRAMS = [
 const commandLine = (start) => new Set([...reachableFrom(start)].filter((name) => name.startsWith('cli/')))
 const LAYERS = {
   version: new Set(['version.generated']),
-  stores: reachableFrom('worker/lease/lease-thread', 'store/redis/workers/renewer', 'store/sqlite/workers/renewer'),
+  stores: reachableFrom(
+    'worker/lease/lease-thread',
+    'store/redis/workers/renewer',
+    'store/sqlite/workers/renewer',
+    'store/postgres/workers/renewer',
+  ),
   highkiq: reachableFrom('index'),
   http: reachableFrom('http/index'),
   cli: commandLine('cli/run-command'),

@@ -25,8 +25,23 @@ const PARTS = [
 /** What the rooms of a worker know of it. */
 const PORT = ['events/recording', 'worker/background-service', 'worker/engine', 'worker/executor', 'worker/plugin']
 
-/** What every part of the SQLite store but its file may import. */
-const SQLITE = ['job', 'load', 'store/contract', 'store/sqlite/sql.generated', 'store/sqlite/file']
+/** The rooms of a store whose statements are in SQL; `at` has the connection. */
+function sqlStore(store, at, thread) {
+  const base = ['job', 'load', 'store/contract', `${store}/sql.generated`, `${store}/${at}`]
+  const rooms = (...names) => names.map((name) => `${store}/${name}`)
+  return {
+    [`${store}/sql.generated`]: [],
+    [`${store}/${at}`]: ['job', 'load', 'store/contract', `${store}/sql.generated`, ...thread],
+    [`${store}/queues`]: base,
+    [`${store}/ledgers`]: [...base, ...rooms('queues')],
+    [`${store}/jobs`]: [...base, ...rooms('queues', 'ledgers')],
+    [`${store}/tasks`]: [...base, ...rooms('queues', 'ledgers', 'jobs')],
+    [`${store}/workers`]: [...base, ...rooms('queues', 'ledgers', 'jobs', 'tasks')],
+    [`${store}/ordered`]: [...base, ...rooms('workers')],
+    [`${store}/transfers`]: [...base, ...rooms('jobs', 'tasks', 'ordered')],
+    [store]: ['job', 'store/contract', store],
+  }
+}
 
 const ROOMS = {
   job: [],
@@ -34,16 +49,8 @@ const ROOMS = {
   i18n: [],
   thread: ['load'],
   'store/contract': ['job'],
-  'store/sqlite/sql.generated': [],
-  'store/sqlite/file': ['job', 'load', 'store/contract', 'store/sqlite/sql.generated', 'thread'],
-  'store/sqlite/queues': SQLITE,
-  'store/sqlite/ledgers': [...SQLITE, 'store/sqlite/queues'],
-  'store/sqlite/jobs': [...SQLITE, 'store/sqlite/queues', 'store/sqlite/ledgers'],
-  'store/sqlite/tasks': [...SQLITE, 'store/sqlite/queues', 'store/sqlite/ledgers', 'store/sqlite/jobs'],
-  'store/sqlite/workers': [...SQLITE, ...['queues', 'ledgers', 'jobs', 'tasks'].map((name) => `store/sqlite/${name}`)],
-  'store/sqlite/ordered': [...SQLITE, 'store/sqlite/workers'],
-  'store/sqlite/transfers': [...SQLITE, ...['jobs', 'tasks', 'ordered'].map((name) => `store/sqlite/${name}`)],
-  'store/sqlite': ['store/contract', 'store/sqlite'],
+  ...sqlStore('store/sqlite', 'file', ['thread']),
+  ...sqlStore('store/postgres', 'server', []),
   'store/redis/lua.generated': [],
   'store/redis/server': ['job', 'load', 'store/contract', 'store/redis/lua.generated'],
   'store/redis/jobs': ['job', 'store/contract', 'store/redis/lua.generated', 'store/redis/server'],
@@ -59,7 +66,7 @@ const ROOMS = {
     ...['job', 'store/contract', 'store/redis/lua.generated', 'store/redis/server', 'store/redis/ordered'],
   ],
   'store/redis': ['store/contract', 'store/redis'],
-  'store/open': ['job', 'store/contract', 'store/sqlite', 'store/redis'],
+  'store/open': ['job', 'store/contract', 'store/sqlite', 'store/redis', 'store/postgres'],
   'store/index': ['store/contract', 'store/open'],
   'app/port': ['job', 'store/contract', 'alerts/options', 'client', 'worker/engine', 'worker/plugin'],
   'events/recording': ['store/contract'],

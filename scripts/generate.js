@@ -1,43 +1,48 @@
 // Makes the modules that are not written by hand.
-// Turns src/store/sqlite/*/*.sql into one typed module, so that no file is read at run time. A statement begins with a
+// Turns the *.sql of a store into one typed module, so that no file is read at run time. A statement begins with a
 // comment line `-- name: what it does`. The schema and the migrations are taken as they are, migrations in the order of their names.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 const camelCase = (name) => name.replace(/-(.)/g, (_, letter) => letter.toUpperCase())
 
-const root = new URL('../src/store/sqlite/', import.meta.url)
-const out = ['// Generated from *.sql by scripts/generate.js. Do not edit.', 'export const sql = {']
-const sqlFiles = readdirSync(root, { recursive: true }).filter((path) => path.endsWith('.sql'))
-const SCHEMA = 'file/schema.sql'
-const isMigration = (path) => path.startsWith('file/migrations/')
-const textOf = (path) => readFileSync(new URL(path, root), 'utf8')
+/** `at` is the folder with schema.sql and migrations/. */
+function generateSql(store, at) {
+  const root = new URL(`../src/store/${store}/`, import.meta.url)
+  const out = ['// Generated from *.sql by scripts/generate.js. Do not edit.', 'export const sql = {']
+  const sqlFiles = readdirSync(root, { recursive: true }).filter((path) => path.endsWith('.sql'))
+  const schema = `${at}/schema.sql`
+  const isMigration = (path) => path.startsWith(`${at}/migrations/`)
+  const textOf = (path) => readFileSync(new URL(path, root), 'utf8')
 
-for (const path of sqlFiles.filter((path) => path !== SCHEMA && !isMigration(path)).sort()) {
-  const text = textOf(path)
-  out.push(`  ${camelCase(path.replace(/^.*\/|\.sql$/g, ''))}: {`)
-  const seen = new Set()
-  for (const block of text.split(/^(?=-- \w+:)/m)) {
-    const head = /^-- (\w+): (.*)$/m.exec(block)
-    if (!head) continue
-    if (seen.has(head[1])) throw new Error(`${path}: ${head[1]} is there twice`)
-    seen.add(head[1])
-    const body = block
-      .replace(/^--.*$/gm, '')
-      .replace(/\s+/g, ' ')
-      .trim()
-      .replace(/;$/, '')
-    out.push(`    /** ${head[2]} */`, `    ${head[1]}: ${JSON.stringify(body)},`)
+  for (const path of sqlFiles.filter((path) => path !== schema && !isMigration(path)).sort()) {
+    const text = textOf(path)
+    out.push(`  ${camelCase(path.replace(/^.*\/|\.sql$/g, ''))}: {`)
+    const seen = new Set()
+    for (const block of text.split(/^(?=-- \w+:)/m)) {
+      const head = /^-- (\w+): (.*)$/m.exec(block)
+      if (!head) continue
+      if (seen.has(head[1])) throw new Error(`${path}: ${head[1]} is there twice`)
+      seen.add(head[1])
+      const body = block
+        .replace(/^--.*$/gm, '')
+        .replace(/\s+/g, ' ')
+        .trim()
+        .replace(/;$/, '')
+      out.push(`    /** ${head[2]} */`, `    ${head[1]}: ${JSON.stringify(body)},`)
+    }
+    out.push('  },')
   }
-  out.push('  },')
+  out.push('} as const', '', `export const schema = ${JSON.stringify(textOf(schema))}`, '')
+  out.push('export const migrations: readonly string[] = [')
+  for (const path of sqlFiles.filter(isMigration).sort()) {
+    out.push(`  ${JSON.stringify(textOf(path))},`)
+  }
+  out.push(']', '')
+  writeFileSync(new URL('sql.generated.ts', root), out.join('\n'))
 }
-out.push('} as const', '', `export const schema = ${JSON.stringify(textOf(SCHEMA))}`, '')
-out.push('export const migrations: readonly string[] = [')
-for (const path of sqlFiles.filter(isMigration).sort()) {
-  out.push(`  ${JSON.stringify(textOf(path))},`)
-}
-out.push(']', '')
-writeFileSync(new URL('sql.generated.ts', root), out.join('\n'))
+generateSql('sqlite', 'file')
+generateSql('postgres', 'server')
 
 // Turns src/store/redis/**/*.lua into one typed module: each script with the files that it includes, and its SHA-1.
 // The header of a script says what it does, and describes KEYS, ARGV and the answer. Its line "include:" names other

@@ -121,8 +121,8 @@ export const STATUS = {
    */
   PUSH_FAILED: 503,
   /**
-   * The store has no transactions that can include rows of your app.
-   * What to do: Use the SQLite store, or push after the commit.
+   * The store has no transactions that can include rows of your app, or none is open, or it does not fit.
+   * What to do: Use PostgreSQL or SQLite, and do what the message says; or push after the commit.
    */
   NO_TRANSACTION: 501,
   /**

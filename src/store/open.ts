@@ -2,6 +2,8 @@ import { fileURLToPath } from 'node:url'
 import { HighkiqError } from '../job/errors.ts'
 import { checkOptions, type OptionKind } from '../job/options.ts'
 import type { Store } from './contract.ts'
+import { readPostgresUrl } from './postgres/server/url.ts'
+import { PostgresStore } from './postgres/store.ts'
 import type { RedisSettings } from './redis/server/settings.ts'
 import { readRedisUrl, withoutPassword } from './redis/server/url.ts'
 import { RedisStore } from './redis/store.ts'
@@ -19,7 +21,14 @@ export interface StoreSettings extends RedisSettings {
 export type OpenStore = (url: string, settings: StoreSettings) => Store
 
 const openRedis: OpenStore = (url, settings) => new RedisStore(readRedisUrl(url, settings), settings.warn)
+const openPostgres: OpenStore = (url, { namespace, warn }) => {
+  if (namespace)
+    throw invalid('namespace is for Redis: with PostgreSQL use a schema of its own for each app (?schema=name)')
+  return new PostgresStore(readPostgresUrl(url), warn)
+}
 const OWN: Readonly<Record<string, OpenStore>> = {
+  postgres: openPostgres,
+  postgresql: openPostgres,
   redis: openRedis,
   rediss: openRedis,
   'redis+sentinel': openRedis,
@@ -33,7 +42,7 @@ const registered = new Map(Object.entries(OWN))
  * its store. A second call for the same scheme replaces the first.
  *
  * @throws INVALID_OPTION when `scheme` is not a URL scheme, or is one of Highkiq's own
- * @example registerStore('postgres', (url, { namespace }) => new PostgresStore(url, namespace))
+ * @example registerStore('mysql', (url, { namespace }) => new MysqlStore(url, namespace))
  */
 export function registerStore(scheme: string, open: OpenStore): void {
   const name = JSON.stringify(scheme)
@@ -46,6 +55,7 @@ export function registerStore(scheme: string, open: OpenStore): void {
 /**
  * Returns a store for a URL, without opening it.
  *
+ * - `postgres://user:password@host:port/database`: see readPostgresUrl
  * - `redis://host:port/database`, `rediss://…`, `redis+sentinel://…`: see readRedisUrl
  * - `sqlite:PATH`, `sqlite::memory:` – options: `?synchronous=full|normal` (full), `driver=node|libsql`, `maxMegabytes=N`
  * - the schemes of `registerStore`
@@ -57,7 +67,7 @@ export function openStore(url: string, settings: StoreSettings = {}): Store {
   const open = scheme === undefined ? undefined : registered.get(scheme)
   if (open) return open(url, settings)
   const known = [...registered.keys()].join(', ')
-  const message = `${JSON.stringify(withoutPassword(url))} is not a store URL: use redis://host:6379, sqlite:PATH (for instance sqlite:highkiq.db) or sqlite::memory: (known schemes: ${known})`
+  const message = `${JSON.stringify(withoutPassword(url))} is not a store URL: use redis://host:6379, postgres://host/database, sqlite:PATH (for instance sqlite:highkiq.db) or sqlite::memory: (known schemes: ${known})`
   throw new HighkiqError('UNKNOWN_STORE', message)
 }
 

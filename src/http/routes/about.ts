@@ -36,5 +36,5 @@ function titleOf(kind: string, url: string): string {
   if (kind === 'sqlite') return `SQLite · ${basename(url.replace(/^sqlite:/, '').replace(/[?].*$/, '')) || url}`
   if (!URL.canParse(url)) return url
   const { host, pathname } = new URL(url)
-  return `Redis · ${host}${pathname === '/' ? '' : pathname}`
+  return `${kind === 'postgres' ? 'PostgreSQL' : 'Redis'} · ${host}${pathname === '/' ? '' : pathname}`
 }

@@ -9,7 +9,7 @@ export const About = s.object({
   version: s.text,
   app: s.described(s.text, 'the tag of the workers; without a worker the name of the folder of the app'),
   environment: s.text,
-  store: s.object({ kind: s.oneOf(['sqlite', 'redis']), title: s.text }),
+  store: s.object({ kind: s.oneOf(['sqlite', 'redis', 'postgres']), title: s.text }),
   readOnly: s.boolean,
   canLogOut: s.described(s.boolean, 'the client logged in with a cookie: POST /logout deletes it'),
   jobs: s.described(s.list(s.object({ name: s.text, queue: s.text })), 'the jobs that this process defines'),

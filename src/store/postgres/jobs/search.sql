@@ -1,0 +1,19 @@
+-- areAt: returns the numbers of those jobs, from 1 on, that are at their positions in a queue.
+SELECT named.i FROM unnest($2::bigint[], $3::text[]) WITH ORDINALITY AS named (position, text, i)
+JOIN hk.ready AS ready ON ready.queue = $1 AND ready.position = named.position AND ready.text = named.text;
+
+-- pull: deletes jobs that are at their positions, and reduces the size of their queue. Returns the numbers of those deleted, from 1 on.
+WITH gone AS (
+  DELETE FROM hk.ready AS ready USING unnest($2::bigint[], $3::text[]) WITH ORDINALITY AS named (position, text, i)
+  WHERE ready.queue = $1 AND ready.position = named.position AND ready.text = named.text RETURNING named.i
+), shrunk AS (
+  UPDATE hk.queue SET size = size - (SELECT count(*) FROM gone) WHERE id = $1 AND EXISTS (SELECT 1 FROM gone)
+)
+SELECT i FROM gone;
+
+-- someEffects: returns a row if a job can have anything that must change with it: an open row of a task, a batch, a lock, or a
+-- cron entry.
+SELECT 1 WHERE EXISTS (SELECT 1 FROM hk.task_record
+  WHERE is_open AND enqueued + working > 0 AND deleting = 0)
+OR EXISTS (SELECT 1 FROM hk.cron) OR EXISTS (SELECT 1 FROM hk.lock) OR EXISTS (SELECT 1 FROM hk.unique_lock)
+OR EXISTS (SELECT 1 FROM hk.batch WHERE pending + dead > 0);

@@ -1,0 +1,35 @@
+-- held: returns the page that is held.
+SELECT transfer, number, target, jobs FROM hk.transfer_page WHERE jobs IS NOT NULL;
+
+-- hold: holds the next page, and returns its number.
+INSERT INTO hk.transfer_page AS page (id, transfer, number, target, jobs) VALUES (1, $1, 1, $2, $3)
+ON CONFLICT (id) DO UPDATE
+SET number = page.number + 1, transfer = excluded.transfer, target = excluded.target, jobs = excluded.jobs
+RETURNING number;
+
+-- endPage: ends a page. No row changes: it is not held.
+UPDATE hk.transfer_page SET jobs = NULL WHERE transfer = $1 AND number = $2 AND jobs IS NOT NULL;
+
+-- near: returns jobs of a queue that are fetched next, from an offset on.
+SELECT position, text FROM hk.ready WHERE queue = $1 ORDER BY position LIMIT $2 OFFSET $3;
+
+-- outcome: returns what became of a page.
+SELECT outcome FROM hk.stored_page WHERE transfer = $1 AND number = $2;
+
+-- remember: stores what becomes of a page unless that is known, and deletes all pages but the newest $4. Returns what was known.
+-- The numbers of the pages that are kept have no gaps.
+WITH known AS (SELECT outcome FROM hk.stored_page WHERE transfer = $1 AND number = $2),
+remembered AS (
+  INSERT INTO hk.stored_page (id, transfer, number, outcome)
+  SELECT coalesce((SELECT max(id) FROM hk.stored_page), 0) + 1, $1, $2, $3 WHERE NOT EXISTS (SELECT 1 FROM known) RETURNING id
+),
+forgotten AS (DELETE FROM hk.stored_page WHERE id <= (SELECT id FROM remembered) - $4)
+SELECT outcome FROM known;
+
+-- removeQueued: deletes the jobs at these positions of a queue, and reduces its size.
+WITH gone AS (
+  DELETE FROM hk.ready AS ready USING unnest($2::bigint[]) AS named(position)
+  CROSS JOIN LATERAL (SELECT ctid FROM hk.ready WHERE queue = $1 AND position = named.position OFFSET 0) AS found
+  WHERE ready.ctid = found.ctid RETURNING 1
+)
+UPDATE hk.queue SET size = size - (SELECT count(*) FROM gone) WHERE id = $1;

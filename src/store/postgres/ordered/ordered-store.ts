@@ -1,0 +1,225 @@
+import { doneInPart, HighkiqError, PushError } from '../../../job/errors.ts'
+import type { OrderedPush, OrderedSettleAndFetch, OrderedSettleAndFetchAnswer, OrderedStore } from '../../contract.ts'
+import type { Database } from '../server/database.ts'
+import { isMaybeStored } from '../server/errors.ts'
+import { ANSWER_SECONDS, PostgresArea } from '../server/store-server.ts'
+import { sql } from '../sql.generated.ts'
+import type { Step } from './limits.ts'
+import { type OpenQueue, queueChannel } from './open-queue.ts'
+import { beginReshard, moveShards } from './reshard.ts'
+import { OrderedTables } from './tables.ts'
+
+export class PostgresOrderedStore extends PostgresArea implements OrderedStore {
+  /** The version of a queue that the last wait of an owner has seen, by owner and queue. */
+  readonly #seenVersions = new Map<string, number>()
+
+  readonly define: OrderedStore['define'] = (queue, shards) =>
+    this.server.write(async (db) => (await db.get(OrderedTables).define(queue, shards)).queue.shards, ANSWER_SECONDS)
+  readonly queues: OrderedStore['queues'] = () =>
+    this.server.read(async (db) => (await db.all<{ name: string }>(sql.ordered.names)).map(({ name }) => name))
+  readonly assignments: OrderedStore['assignments'] = (queue) =>
+    this.#read(queue, null, (open, tables) => tables.queries.assignments(open))
+  readonly counts: OrderedStore['counts'] = (queue, now) =>
+    this.#read(queue, null, (open, tables) => tables.queries.counts(open, now))
+
+  readonly push: OrderedStore['push'] = async (queue, shards, items) => {
+    if (items.length === 0) return
+    try {
+      await this.server.write((db) => db.get(OrderedTables).push(queue, shards, items), ANSWER_SECONDS)
+    } catch (thrown) {
+      const error = isRowTooLong(thrown) ? idTooLong(queue, items) : thrown
+      if (!(error instanceof HighkiqError)) throw error
+      throw new PushError(error.message, [], isMaybeStored(error), { cause: error })
+    }
+  }
+
+  readonly join: OrderedStore['join'] = (queue, owner) =>
+    this.#change(queue, false, (open, tables) => tables.join(open, owner))
+
+  readonly leave: OrderedStore['leave'] = async (queue, owner, now) => {
+    this.#seenVersions.delete(`${owner}\n${queue}`)
+    return await this.#change(queue, undefined, (open, tables) => tables.leave(open, owner, now), ANSWER_SECONDS)
+  }
+
+  readonly acquireShard: OrderedStore['acquireShard'] = (queue, shard, owner, maxCrashes, now) =>
+    this.#change(queue, null, (open, tables) => tables.acquire(open, shard, owner, maxCrashes, now))
+  readonly releaseShard: OrderedStore['releaseShard'] = (queue, shard, owner, token, now) =>
+    this.#change(queue, false, (open, tables) => tables.release(open, shard, owner, token, now))
+
+  readonly settleAndFetch: OrderedStore['settleAndFetch'] = async (queue, owner, request) => {
+    try {
+      return await this.server.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, request))
+    } catch (thrown) {
+      if (thrown instanceof HighkiqError || request.settlements.length === 0) throw thrown
+      return await this.#settleOneByOne(queue, owner, request)
+    }
+  }
+
+  readonly inFlight: OrderedStore['inFlight'] = (queue, owner) =>
+    this.#read(queue, [], (open, tables) => tables.flights.list(open.id, owner ?? null))
+
+  readonly wait: OrderedStore['wait'] = async (owner, queues, ms, signal) => {
+    await this.server.readUntil(queues.map(queueChannel), ms, signal, async () => {
+      type Row = { name: string; version: number }
+      const rows = await this.server.runOne((db) => db.all<Row>(sql.ordered.versions, queues))
+      const versions = new Map(rows.map(({ name, version }) => [name, version]))
+      let isChanged = false
+      for (const queue of queues) {
+        const key = `${owner}\n${queue}`
+        const version = versions.get(queue) ?? 0
+        isChanged ||= this.#seenVersions.get(key) !== version
+        this.#seenVersions.set(key, version)
+      }
+      return isChanged || undefined
+    })
+  }
+
+  readonly pause: OrderedStore['pause'] = (queue, on) =>
+    this.#change(
+      queue,
+      undefined,
+      (open) => {
+        if (open.queue.paused === Number(on)) return
+        open.changeQueue({ paused: Number(on) })
+        open.notify()
+      },
+      ANSWER_SECONDS,
+    )
+
+  readonly reshard: OrderedStore['reshard'] = (queue, shards) =>
+    this.#change(queue, false, (open, _, db) => beginReshard(db, open, shards))
+
+  readonly moveShards: OrderedStore['moveShards'] = async (queue) => {
+    for (;;) {
+      const { moved, done } = await this.#change(queue, { moved: 0, done: true }, (open, _, db) => moveShards(db, open))
+      if (moved > 0 || done) return moved
+    }
+  }
+
+  readonly waiting: OrderedStore['waiting'] = (queue, by, page) =>
+    this.#read(queue, [], (open, tables) => tables.queries.waiting(open, by, page))
+  readonly find: OrderedStore['find'] = (queue, id) =>
+    this.#read(queue, { waiting: null, inFlight: null, dead: null }, async (open, tables) => ({
+      waiting: await tables.queries.find(open, id),
+      inFlight: (await tables.flights.list(open.id, null, id))[0] ?? null,
+      dead: await tables.morgue.find(open.id, id),
+    }))
+
+  readonly act: OrderedStore['act'] = (queue, act, ids, options) =>
+    this.#inSteps(queue, ids, (open, tables, rest, begun) => tables.actions.act(open, act, rest, options, begun))
+  readonly deletePayload: OrderedStore['deletePayload'] = (queue, id, payload) =>
+    this.#change(queue, false, (open, tables) => tables.actions.deletePayload(open, id, payload))
+  readonly cancel: OrderedStore['cancel'] = async (queue, ids) => {
+    const none = ids.map(() => 'not-found' as const)
+    for (;;) {
+      const answer = await this.#change(queue, none, (open, tables) => tables.actions.cancel(open, ids))
+      if (answer) return answer
+    }
+  }
+
+  readonly morgue: OrderedStore['morgue'] = (queue, by, page) =>
+    this.#read(queue, [], (open, tables) => tables.morgue.page(open.id, by, page))
+  readonly resurrect: OrderedStore['resurrect'] = (queue, ids, now) =>
+    this.#inSteps(queue, ids, (open, tables, rest) => tables.actions.resurrect(open, rest, now))
+  readonly deleteDead: OrderedStore['deleteDead'] = (queue, ids) =>
+    this.#inSteps(queue, ids, (open, tables, rest) => tables.morgue.delete(open, rest))
+  readonly pruneMorgue: OrderedStore['pruneMorgue'] = async (queue, max, since) => {
+    const ids = await this.#read(queue, [], (open, tables) => tables.morgue.excess(open, max, since))
+    return await this.#inSteps(queue, ids, async (open, { morgue }, rest) => {
+      // An id that died again meanwhile counts as new.
+      const still = new Set(await morgue.excess(open, max, since))
+      const old = rest.filter((id) => still.has(id))
+      return await morgue.delete(open, old)
+    })
+  }
+  readonly deleteQueue: OrderedStore['deleteQueue'] = (queue) =>
+    this.#change(queue, false, (open, tables) => tables.delete(open), ANSWER_SECONDS)
+
+  /** Gives each settlement of a call that failed a transaction of its own, so that only those that can't be applied fail. */
+  async #settleOneByOne(
+    queue: string,
+    owner: string,
+    request: OrderedSettleAndFetch,
+  ): Promise<OrderedSettleAndFetchAnswer> {
+    const settled: OrderedSettleAndFetchAnswer['settled'] = []
+    let problem: string | undefined
+    for (const settlement of request.settlements) {
+      const alone = { ...request, settlements: [settlement], fetch: [] }
+      try {
+        const one = await this.server.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, alone))
+        settled.push(one.settled[0] ?? 'error')
+      } catch (thrown) {
+        // The earlier steps are written, so the error must not claim that nothing is.
+        if (thrown instanceof HighkiqError && settled.includes('ok')) throw doneInPart(thrown)
+        if (thrown instanceof HighkiqError) throw thrown
+        settled.push('error')
+        problem = `${settlement.id}: ${thrown instanceof Error ? thrown.message : String(thrown)}`
+      }
+    }
+    const rest = { ...request, settlements: [] }
+    const answer = await this.server
+      .write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, rest))
+      .catch((thrown) => {
+        throw doneInPart(thrown)
+      })
+    return { ...answer, settled, ...(problem === undefined ? {} : { problem }) }
+  }
+
+  async #read<T>(queue: string, none: T, work: (open: OpenQueue, tables: OrderedTables) => T | Promise<T>): Promise<T> {
+    return this.server.read(async (db) => {
+      const tables = db.get(OrderedTables)
+      const open = await tables.open(queue)
+      return open ? await work(open, tables) : none
+    })
+  }
+
+  /**
+   * Runs each step in its own transaction, until no id is left.
+   * @returns the number of ids that are finished
+   */
+  async #inSteps(
+    queue: string,
+    ids: readonly string[],
+    step: (
+      open: OpenQueue,
+      tables: OrderedTables,
+      rest: readonly string[],
+      begun: ReadonlySet<string>,
+    ) => Promise<Step>,
+  ): Promise<number> {
+    const begun = new Set<string>()
+    let n = 0
+    for (let rest = ids; ; ) {
+      const done = await this.#change<Step>(queue, { n: 0, rest: [] }, (open, tables) =>
+        step(open, tables, rest, begun),
+      )
+      n += done.n
+      if (done.rest.length === 0) return n
+      if (done.begun !== undefined) begun.add(done.begun)
+      rest = done.rest
+    }
+  }
+
+  async #change<T>(
+    queue: string,
+    none: T,
+    work: (open: OpenQueue, tables: OrderedTables, db: Database) => T | Promise<T>,
+    seconds = Number.POSITIVE_INFINITY,
+  ): Promise<T> {
+    return this.server.write(async (db) => {
+      const tables = db.get(OrderedTables)
+      return await tables.change<T>(queue, none, (open) => work(open, tables, db))
+    }, seconds)
+  }
+}
+
+/** Returns whether PostgreSQL has refused a row that is too long for an index. */
+function isRowTooLong(thrown: unknown): boolean {
+  return (thrown as { code?: unknown } | null)?.code === '54000'
+}
+
+function idTooLong(queue: string, items: readonly OrderedPush[]): HighkiqError {
+  const longest = items.reduce((most, { id }) => Math.max(most, Buffer.byteLength(id)), 0)
+  const message = `an id of the ordered queue ${queue} has ${longest} bytes, and PostgreSQL stores about 2600: name it by a hash`
+  return new HighkiqError('INVALID_JOB', message)
+}

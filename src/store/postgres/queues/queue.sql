@@ -1,0 +1,144 @@
+-- create: creates a queue if it does not exist.
+INSERT INTO hk.queue (name) VALUES ($1) ON CONFLICT DO NOTHING;
+
+-- show: creates a queue if it does not exist, and lists it again if it is hidden.
+INSERT INTO hk.queue (name) VALUES ($1) ON CONFLICT (name) DO UPDATE SET cleared = 0;
+
+-- putBack: stores jobs at the back of a queue, in order; $3 is subtracted from their positions. No row: the queue is new.
+WITH grown AS (UPDATE hk.queue SET size = size + cardinality($2::text[]), cleared = 0 WHERE name = $1 RETURNING id)
+INSERT INTO hk.ready (queue, position, text)
+SELECT grown.id, nextval('hk.back_position') - $3::bigint, text
+FROM grown CROSS JOIN unnest($2::text[]) WITH ORDINALITY AS jobs (text, n) ORDER BY n;
+
+-- putFront: stores jobs at the front of a queue, each before the one before; $3 is subtracted from their positions. No row: the queue is new.
+WITH grown AS (UPDATE hk.queue SET size = size + cardinality($2::text[]), cleared = 0 WHERE name = $1 RETURNING id)
+INSERT INTO hk.ready (queue, position, text)
+SELECT grown.id, -nextval('hk.front_position') - $3::bigint, text
+FROM grown CROSS JOIN unnest($2::text[]) WITH ORDINALITY AS jobs (text, n) ORDER BY n;
+
+-- hasJobs: returns a row if one of the queues has a job and is not paused.
+SELECT 1 FROM hk.queue AS queue WHERE name = ANY($1::text[]) AND NOT EXISTS (SELECT 1 FROM hk.paused WHERE hk.paused.queue = name)
+AND EXISTS (SELECT 1 FROM hk.ready AS ready WHERE ready.queue = queue.id) LIMIT 1;
+
+-- pushPlain: see hk.push_plain.
+SELECT hk.push_plain($1, $2, $3, $4) AS pushed;
+
+-- stepPlain: see hk.step_plain.
+SELECT kind, queue_id AS "queueId", at_position AS position, queue_name AS queue, job AS text FROM hk.step_plain($1, $2, $3, $4, $5, $6, $7);
+
+-- stepRows: see hk.step_rows.
+SELECT kind, queue_id AS "queueId", at_position AS position, queue_name AS queue, job AS text
+FROM hk.step_rows($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31);
+
+-- sumChanges: see hk.sum_changes.
+SELECT hk.sum_changes($1);
+
+-- length: returns the number of jobs of a queue, with those that wait for room in their limits.
+SELECT size + limited AS size FROM hk.queue_now WHERE name = $1;
+
+-- countLimited: changes the number of a queue's jobs that wait for room in their limits. No change: the queue is new.
+UPDATE hk.queue SET limited = greatest(limited + $2, 0) WHERE name = $1;
+
+-- fetch: moves at most $3 jobs of the queues, in their order, to an owner. A row is deleted where it was found, because
+-- a plan that joins the table again would read all of it while its statistics are old.
+WITH wanted AS (
+  SELECT queue.id, n FROM unnest($2::text[]) WITH ORDINALITY AS names (name, n) JOIN hk.queue AS queue USING (name)
+  WHERE NOT EXISTS (SELECT 1 FROM hk.paused AS paused WHERE paused.queue = name) ORDER BY n
+), found AS (
+  SELECT next.row_id FROM wanted CROSS JOIN LATERAL (
+    SELECT ready.ctid AS row_id FROM hk.ready AS ready WHERE ready.queue = wanted.id ORDER BY position LIMIT $3 FOR UPDATE SKIP LOCKED
+  ) AS next LIMIT $3
+), fetched_jobs AS (
+  DELETE FROM hk.ready WHERE ctid = ANY (ARRAY(SELECT row_id FROM found)) RETURNING queue, position, text
+), owned AS (
+  INSERT INTO hk.fetched (owner, queue, position, text) SELECT $1, queue, position, text FROM fetched_jobs
+), sizes AS (
+  UPDATE hk.queue AS queue SET size = size - jobs FROM (SELECT queue, count(*) AS jobs FROM fetched_jobs GROUP BY queue) AS counted
+  WHERE queue.id = counted.queue RETURNING queue.id, queue.name
+)
+SELECT sizes.name AS queue, fetched_jobs.queue AS "queueId", position, text FROM fetched_jobs JOIN sizes ON sizes.id = fetched_jobs.queue
+JOIN wanted ON wanted.id = fetched_jobs.queue ORDER BY n, position;
+
+-- shrink: reduces the size of a queue.
+UPDATE hk.queue SET size = size - $1 WHERE id = $2;
+
+-- list: returns all queues with their sizes and next jobs.
+SELECT name, size, limited, (SELECT text FROM hk.ready AS ready WHERE ready.queue = queue.id ORDER BY position LIMIT 1) AS next
+FROM hk.queue_now AS queue WHERE cleared = 0 OR size > 0 ORDER BY name;
+
+-- those: returns queues with their sizes and next jobs.
+SELECT name, size, limited, (SELECT text FROM hk.ready AS ready WHERE ready.queue = queue.id ORDER BY position LIMIT 1) AS next
+FROM hk.queue_now AS queue WHERE name = ANY($1::text[]);
+
+-- heads: returns the next job of each priority of the queues that have jobs with a priority. $1 is 2^48.
+SELECT name, head.text FROM hk.queue AS queue CROSS JOIN generate_series(0, 9) AS priority CROSS JOIN LATERAL (
+  SELECT text FROM hk.ready AS ready WHERE ready.queue = queue.id
+  AND position > -$1::bigint * priority - $1::bigint / 2 AND position <= -$1::bigint * priority + $1::bigint / 2 ORDER BY position LIMIT 1
+) AS head
+WHERE EXISTS (SELECT 1 FROM hk.ready AS ready WHERE ready.queue = queue.id AND position < -$1::bigint / 2);
+
+-- peek: returns a page of jobs, next to be fetched first.
+SELECT text FROM hk.ready AS ready JOIN hk.queue AS queue ON queue.id = ready.queue
+WHERE queue.name = $1 ORDER BY position LIMIT $2 OFFSET $3;
+
+-- id: returns the id of a queue, whether it has jobs or not, and a position behind all of its jobs.
+SELECT id, 9000000000000000 AS tail FROM hk.queue WHERE name = $1;
+
+-- newest: returns positions and sizes of the jobs before a position, newest first.
+SELECT position, octet_length(text) AS bytes FROM hk.ready WHERE queue = $1 AND position < $2 ORDER BY position DESC LIMIT $3;
+
+-- oldest: returns positions and sizes of the jobs after a position, in the order in which they are fetched.
+SELECT position, octet_length(text) AS bytes FROM hk.ready WHERE queue = $1 AND position > $2 ORDER BY position LIMIT $3;
+
+-- searchOldest: returns jobs between two positions (the first one excluded) that contain a text, in the order in which they
+-- are fetched.
+SELECT position, text FROM hk.ready
+WHERE queue = $1 AND position > $2 AND position <= $3 AND strpos(text, $4) > 0 ORDER BY position LIMIT $5;
+
+-- search: returns jobs between two positions (the second one excluded) that contain a text, newest first.
+SELECT position, text FROM hk.ready
+WHERE queue = $1 AND position >= $2 AND position < $3 AND strpos(text, $4) > 0 ORDER BY position DESC LIMIT $5;
+
+-- whereIs: returns those of the texts that are between two positions (the second one excluded).
+SELECT position, text FROM hk.ready
+WHERE queue = $1 AND position >= $2 AND position < $3 AND text = ANY($4::text[]) ORDER BY position DESC;
+
+-- remove: deletes one job.
+DELETE FROM hk.ready WHERE queue = $1 AND position = $2 AND text = $3 RETURNING position;
+
+-- replace: gives a job another text.
+UPDATE hk.ready SET text = $1 WHERE queue = $2 AND position = $3 AND text = $4;
+
+-- removeTo: deletes the jobs up to a position.
+DELETE FROM hk.ready WHERE queue = $1 AND position <= $2;
+
+-- clearTo: deletes the jobs up to a position that contain none of the texts.
+DELETE FROM hk.ready WHERE queue = $1 AND position <= $2
+AND NOT EXISTS (SELECT 1 FROM unnest($3::text[]) AS needle WHERE strpos(ready.text, needle) > 0);
+
+-- leftTo: returns the jobs up to a position, in order.
+SELECT position, text FROM hk.ready WHERE queue = $1 AND position <= $2 ORDER BY position;
+
+-- positions: returns positions and sizes of the next jobs, in order.
+SELECT position, octet_length(text) AS bytes FROM hk.ready WHERE queue = $1 ORDER BY position LIMIT $2;
+
+-- hide: stops listing a queue if it is empty.
+UPDATE hk.queue SET cleared = 1 WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM hk.ready AS ready WHERE ready.queue = $1);
+
+-- pause: pauses a queue.
+INSERT INTO hk.paused (queue) VALUES ($1) ON CONFLICT DO NOTHING;
+
+-- resume: resumes a queue.
+DELETE FROM hk.paused WHERE queue = $1;
+
+-- paused: returns the names of the paused queues.
+SELECT queue FROM hk.paused ORDER BY queue;
+
+-- deleteOldPushes: deletes the ids of old pushes with `once`.
+DELETE FROM hk.pushed_once WHERE at < $1;
+
+-- rememberPushes: stores the ids of pushes with `once`, and returns those that were not stored before.
+INSERT INTO hk.pushed_once (jid, at) SELECT DISTINCT jid, $2::bigint FROM unnest($1::text[]) AS jid ON CONFLICT DO NOTHING RETURNING jid;
+
+-- forgetPush: deletes the id of a push with `once` that was refused.
+DELETE FROM hk.pushed_once WHERE jid = $1;

@@ -1,0 +1,208 @@
+/**
+ * Wakes waiters of this process and of others. Others are told by NOTIFY, about once in NOTIFY_MS and outside of any
+ * transaction that stores something, because PostgreSQL lets transactions with a NOTIFY commit one after the other.
+ * Where nothing can be heard (transaction pooling, a lost connection) waiters ask at intervals.
+ */
+
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClientBase } from 'pg'
+
+const NOTIFY_MS = 5
+/** A payload has at most 8,000 bytes. */
+const MAX_PAYLOAD_BYTES = 7000
+/** The intervals at which waiters ask, while the server is heard, and while it is not. */
+const POLL_MS = 1000
+const POLL_DEAF_MS = 100
+const RECONNECT_MS = 500
+
+export interface NotifierOptions {
+  /** The name of the channel on the server. */
+  channel: string
+  /** Opens the connection that listens; undefined: nothing can be heard. */
+  connect: (() => Promise<ClientBase & { end(): Promise<void> }>) | undefined
+  /** Sends a payload to the channel. */
+  send(payload: string): Promise<void>
+}
+
+export class Notifier {
+  readonly #options: NotifierOptions
+  readonly #id = randomUUID()
+  readonly #watches = new Set<Watch>()
+  readonly #pending = new Set<string>()
+  #isSending = false
+  #poll: NodeJS.Timeout | undefined
+  #listening: Promise<void> | undefined
+  #client: { end(): Promise<void> } | undefined
+  #hears = false
+  #closed = false
+
+  constructor(options: NotifierOptions) {
+    this.#options = options
+  }
+
+  /** Wakes the waiters of the channels, here at once and in other processes soon. */
+  notify(channels: Iterable<string>): void {
+    const names = [...channels]
+    if (names.length === 0) return
+    this.#wake(new Set(names))
+    for (const name of names) this.#pending.add(name)
+    if (this.#closed || this.#isSending) return
+    this.#isSending = true
+    setImmediate(() => this.#send())
+  }
+
+  /** Resolves at a notification of one of the channels, when it is time to ask, after `ms`, or on abort. */
+  async wait(channels: readonly string[], ms: number, signal: AbortSignal): Promise<void> {
+    const watch = this.watch(channels)
+    await watch.next(ms, signal)
+    watch.end()
+  }
+
+  /** Watches channels from now on, until the end of the watch. */
+  watch(channels: readonly string[]): Watch {
+    const watch = new Watch(channels, () => this.#watches.delete(watch))
+    if (this.#closed) watch.notify()
+    else {
+      this.#watches.add(watch)
+      this.#listen()
+    }
+    return watch
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#poll)
+    if (this.#pending.size > 0) await this.#send()
+    this.#wakeAll()
+    await this.#listening?.catch(() => undefined)
+    await this.#client?.end().catch(() => undefined)
+  }
+
+  #wake(channels: ReadonlySet<string>): void {
+    for (const watch of this.#watches) if (watch.channels.some((channel) => channels.has(channel))) watch.notify()
+  }
+
+  #wakeAll(): void {
+    for (const watch of this.#watches) watch.notify()
+  }
+
+  /** Sends what is pending; what comes meanwhile goes with the next one. */
+  async #send(): Promise<void> {
+    while (this.#pending.size > 0) {
+      const payload = payloadOf(this.#id, this.#pending)
+      this.#pending.clear()
+      // A notification that is lost delays a job by the interval at which waiters ask.
+      await this.#options.send(payload).catch(() => undefined)
+      if (!this.#closed) await sleep(NOTIFY_MS)
+    }
+    this.#isSending = false
+  }
+
+  #listen(): void {
+    this.#pollLater()
+    if (!this.#options.connect || this.#listening) return
+    this.#listening = this.#connect().catch(() => this.#listenLater())
+  }
+
+  #listenLater(): void {
+    this.#hears = false
+    if (this.#closed) return
+    setTimeout(() => {
+      this.#listening = undefined
+      if (!this.#closed && this.#watches.size > 0) this.#listen()
+    }, RECONNECT_MS).unref()
+  }
+
+  async #connect(): Promise<void> {
+    const client = await (this.#options.connect as () => Promise<ClientBase & { end(): Promise<void> }>)()
+    const lost = () => {
+      if (this.#client !== client) return
+      this.#client = undefined
+      this.#listenLater()
+      // What was sent meanwhile is not heard.
+      this.#wakeAll()
+    }
+    client.on('error', lost)
+    client.on('end', lost)
+    client.on('notification', ({ payload = '' }) => this.#heard(payload))
+    await client.query(`LISTEN "${this.#options.channel}"`)
+    this.#client = client
+    this.#hears = true
+    // What was sent before is not heard.
+    this.#wakeAll()
+  }
+
+  #heard(payload: string): void {
+    try {
+      const [from, ...channels] = JSON.parse(payload) as string[]
+      if (from === this.#id) return
+      if (channels.length === 0) this.#wakeAll()
+      else this.#wake(new Set(channels))
+    } catch {
+      // Somebody else has sent it.
+      this.#wakeAll()
+    }
+  }
+
+  /** Tells the watches at intervals that it is time to ask, as long as there are any. */
+  #pollLater(): void {
+    if (this.#poll || this.#closed) return
+    this.#poll = setTimeout(
+      () => {
+        this.#poll = undefined
+        this.#wakeAll()
+        if (this.#watches.size > 0) this.#pollLater()
+      },
+      this.#hears ? POLL_MS : POLL_DEAF_MS,
+    ).unref()
+  }
+}
+
+/** Remembers whether one of its channels was notified, so that none is missed while its owner reads. */
+export class Watch {
+  readonly channels: readonly string[]
+  readonly end: () => void
+  #isNotified = false
+  #wake: (() => void) | undefined
+
+  constructor(channels: readonly string[], end: () => void) {
+    this.channels = channels
+    this.end = end
+  }
+
+  notify(): void {
+    this.#isNotified = true
+    this.#wake?.()
+  }
+
+  /** Resolves when a channel was notified, or it was time to ask, since the last call; at the latest after `ms`, or on abort. */
+  async next(ms: number, signal: AbortSignal): Promise<void> {
+    if (!this.#isNotified && !signal.aborted) {
+      await new Promise<void>((resolve) => {
+        const done = () => {
+          clearTimeout(timer)
+          signal.removeEventListener('abort', done)
+          this.#wake = undefined
+          resolve()
+        }
+        const timer = setTimeout(done, ms)
+        signal.addEventListener('abort', done)
+        this.#wake = done
+      })
+    }
+    this.#isNotified = false
+  }
+}
+
+/** Returns the name of the channel of a schema on the server. */
+export function channelOf(schema: string): string {
+  return `highkiq ${schema}`
+}
+
+/** Returns what wakes the waiters of the channels in all processes, except that of the notifier with the id `from`. */
+export function payloadOf(from: string, channels: Iterable<string>): string {
+  const all = JSON.stringify([from, ...channels])
+  // Everybody is told to look when the names are too many for one payload.
+  return Buffer.byteLength(all) > MAX_PAYLOAD_BYTES ? JSON.stringify([from]) : all
+}

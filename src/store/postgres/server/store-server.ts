@@ -1,0 +1,213 @@
+/** The server of a store, reached when it is first needed. A read sees one state of it; a write is all or nothing. */
+
+import type { Client, Pool, PoolClient } from 'pg'
+import { Database, Statements } from './database.ts'
+import { closedError, explain, isLost, noteMaybeStored } from './errors.ts'
+import { lockOf } from './lock.ts'
+import { migrate } from './migrate.ts'
+import { channelOf, Notifier } from './notifier.ts'
+import { loadPg, openPool } from './pg.ts'
+import type { PostgresOptions } from './url.ts'
+import { Writer } from './writer.ts'
+
+/** For this many seconds a call whose caller waits for it tries to write. */
+export const ANSWER_SECONDS = 5
+
+/** A statement without an answer for this long ends its connection. */
+const QUERY_SECONDS = 30
+
+interface Opened {
+  pool: Pool
+  statements: Statements
+  writer: Writer
+  notifier: Notifier
+}
+
+export class StoreServer {
+  readonly options: PostgresOptions
+  /** The number of the advisory lock of those who write alone. */
+  readonly lock: number
+  readonly #warn: ((message: string) => void) | undefined
+  #opening: Promise<Opened> | undefined
+  #closed = false
+
+  constructor(options: PostgresOptions, warn?: (message: string) => void) {
+    this.options = options
+    this.lock = lockOf(options.schema)
+    this.#warn = warn
+  }
+
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
+  /** Runs `work` in a transaction that writes. @throws STORE_TIMEOUT when it could not begin within `seconds` */
+  async write<T>(work: (db: Database) => T | Promise<T>, seconds = Number.POSITIVE_INFINITY): Promise<T> {
+    const { writer } = await this.#opened()
+    return writer.write(work, seconds)
+  }
+
+  /** Runs `work`, which sees one state of the database. A read does not wait for writers. */
+  async read<T>(work: (db: Database) => T | Promise<T>): Promise<T> {
+    const { pool, statements } = await this.#opened()
+    const client = await this.#connect(pool)
+    // The first statement is sent with the BEGIN, and nobody waits for the end. If the BEGIN fails, so does the statement.
+    client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY').catch(() => {})
+    const end = (how: 'COMMIT' | 'ROLLBACK') => {
+      client.query(how).then(
+        () => client.release(),
+        (error) => client.release(error),
+      )
+    }
+    try {
+      const answer = await work(new Database(client, statements))
+      end('COMMIT')
+      return answer
+    } catch (thrown) {
+      end('ROLLBACK')
+      throw explain(this.options.url, thrown)
+    }
+  }
+
+  /** Runs `work`, which is a single statement, and so needs no transaction. */
+  async runOne<T>(work: (db: Database) => Promise<T>): Promise<T> {
+    const { pool, statements } = await this.#opened()
+    const client = await this.#connect(pool)
+    try {
+      const answer = await work(new Database(client, statements))
+      client.release()
+      return answer
+    } catch (thrown) {
+      client.release(isLost(thrown))
+      const error = explain(this.options.url, thrown)
+      if (isLost(thrown)) noteMaybeStored(error)
+      throw error
+    }
+  }
+
+  /** Wakes the waiters of the channels, here and in other processes. */
+  async notify(channels: readonly string[]): Promise<void> {
+    const { notifier } = await this.#opened()
+    notifier.notify(channels)
+  }
+
+  /** Waits for a notification of one of the channels, or until it is time to ask; see `Notifier.wait`. */
+  async wait(channels: readonly string[], ms: number, signal: AbortSignal): Promise<void> {
+    const { notifier } = await this.#opened()
+    await notifier.wait(channels, ms, signal)
+  }
+
+  /**
+   * Calls `read` until it returns something, again after each notification of one of the channels; at the latest after `ms`,
+   * on abort, or when the store is closed. No notification is missed while it reads.
+   */
+  async readUntil<T>(
+    channels: readonly string[],
+    ms: number,
+    signal: AbortSignal,
+    read: () => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    if (ms <= 0) return await read()
+    const { notifier } = await this.#opened()
+    const end = performance.now() + ms
+    const watch = notifier.watch(channels)
+    try {
+      for (;;) {
+        const found = await read()
+        const left = end - performance.now()
+        if (found !== undefined || left <= 0 || signal.aborted) return found
+        await watch.next(left, signal)
+        if (this.#closed) return undefined
+      }
+    } finally {
+      watch.end()
+    }
+  }
+
+  async open(): Promise<void> {
+    await this.#opened()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    const opened = await this.#opening?.catch(() => undefined)
+    this.#opening = undefined
+    if (!opened) return
+    await opened.writer.close()
+    await opened.notifier.close()
+    await opened.pool.end()
+  }
+
+  async #connect(pool: Pool): Promise<PoolClient> {
+    try {
+      return await pool.connect()
+    } catch (thrown) {
+      throw this.#closed ? closedError(this.options.url) : explain(this.options.url, thrown)
+    }
+  }
+
+  #opened(): Promise<Opened> {
+    if (this.#closed) return Promise.reject(closedError(this.options.url))
+    this.#opening ??= this.#open().catch((thrown) => {
+      // The cause may be mended, so the next call tries again.
+      this.#opening = undefined
+      throw explain(this.options.url, thrown)
+    })
+    return this.#opening
+  }
+
+  async #open(): Promise<Opened> {
+    const { connectionString, connections, pooling, schema, url } = this.options
+    const pg = await loadPg()
+    const config = {
+      connectionString,
+      application_name: 'highkiq',
+      keepAlive: true,
+      connectionTimeoutMillis: 5000,
+      pipeline: true,
+      query_timeout: QUERY_SECONDS * 1000,
+    }
+    const pool = openPool(pg, { ...config, max: connections })
+    // An error of a connection rejects the statement under way, and the pool opens another connection for the next one.
+    pool.on('error', () => {})
+    pool.on('connect', (client) => client.on('error', () => {}))
+    try {
+      await migrate(pool, schema, url)
+    } catch (thrown) {
+      await pool.end()
+      throw thrown
+    }
+    const statements = new Statements(schema, pooling === 'session')
+    const channel = channelOf(schema)
+    const notifier = new Notifier({
+      channel,
+      connect: pooling === 'transaction' ? undefined : () => connect(new pg.Client(config)),
+      send: async (payload) => void (await pool.query('SELECT pg_notify($1, $2)', [channel, payload])),
+    })
+    if (pooling === 'transaction') {
+      this.#warn?.(
+        `${url}: with pooling=transaction workers look for jobs 10 times a second, because nothing can be heard`,
+      )
+    }
+    const committed = (channels: ReadonlySet<string>) => notifier.notify(channels)
+    const writer = new Writer({ pool, statements, lock: this.lock, schema, warn: this.#warn, url, committed })
+    return { pool, statements, writer, notifier }
+  }
+}
+
+async function connect(client: Client): Promise<Client> {
+  client.on('error', () => {
+    // `end` follows.
+  })
+  await client.connect()
+  return client
+}
+
+/** A part of the store, or all of it, that works on the server. */
+export abstract class PostgresArea {
+  protected readonly server: StoreServer
+
+  constructor(server: StoreServer) {
+    this.server = server
+  }
+}

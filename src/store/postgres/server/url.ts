@@ -1,0 +1,70 @@
+import { HighkiqError } from '../../../job/errors.ts'
+
+/** All options of a PostgreSQL store. They can be posted to a thread. */
+export interface PostgresOptions {
+  /** The URL as `pg` takes it, with its password. */
+  connectionString: string
+  /** The schema that has Highkiq's tables. */
+  schema: string
+  /** The most connections of this process, beside the one that listens. */
+  connections: number
+  /**
+   * `session`: a connection is this process's own. `transaction`: PgBouncer lends one for each transaction, so nothing is
+   * prepared, and workers ask for jobs at intervals instead of listening.
+   */
+  pooling: 'session' | 'transaction'
+  /** The URL without its password, for display. */
+  url: string
+}
+
+/** Options that are `pg`'s own. */
+const PG_OPTIONS = ['application_name', 'host', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert']
+const OPTIONS = ['schema', 'connections', 'pooling', ...PG_OPTIONS]
+const MAX_CONNECTIONS = 100
+/** PostgreSQL cuts longer names. */
+const MAX_NAME_BYTES = 63
+
+/**
+ * Reads `postgres://[user[:password]@]host[:port]/database`. Options: `?schema=name` (highkiq), `connections=N` (5),
+ * `pooling=session|transaction` (session), and those of PG_OPTIONS.
+ * @throws INVALID_OPTION
+ */
+export function readPostgresUrl(url: string): PostgresOptions {
+  let parsed: URL
+  try {
+    parsed = new URL(url)
+  } catch {
+    throw invalid(`a PostgreSQL URL must look like postgres://user:password@host:5432/database (got ${hidden(url)})`)
+  }
+  const shown = hidden(url)
+  const { searchParams } = parsed
+  for (const name of searchParams.keys()) {
+    if (OPTIONS.includes(name)) continue
+    throw invalid(`${shown}: unknown option ${JSON.stringify(name)}; there are ${OPTIONS.join(', ')}`)
+  }
+  const schema = searchParams.get('schema') ?? 'highkiq'
+  if (schema === '' || Buffer.byteLength(schema) > MAX_NAME_BYTES || /[\0"]/.test(schema) || schema.startsWith('pg_')) {
+    const rule = `a name of at most ${MAX_NAME_BYTES} bytes, without quotes, that does not begin with pg_`
+    throw invalid(`${shown}: schema must be ${rule} (got ${JSON.stringify(schema)})`)
+  }
+  const connections = Number(searchParams.get('connections') ?? 5)
+  if (!(Number.isInteger(connections) && connections >= 2 && connections <= MAX_CONNECTIONS)) {
+    const got = JSON.stringify(searchParams.get('connections'))
+    throw invalid(`${shown}: connections must be a whole number from 2 to ${MAX_CONNECTIONS} (got ${got})`)
+  }
+  const pooling = searchParams.get('pooling') ?? 'session'
+  if (pooling !== 'session' && pooling !== 'transaction') {
+    throw invalid(`${shown}: pooling must be session or transaction (got ${JSON.stringify(pooling)})`)
+  }
+  for (const name of ['schema', 'connections', 'pooling']) searchParams.delete(name)
+  return { connectionString: parsed.href, schema, connections, pooling, url: shown }
+}
+
+/** Returns a URL without its password. */
+function hidden(url: string): string {
+  return url.replace(/^([a-z]+:\/\/[^:@/]*):[^@/]*@/i, '$1:***@')
+}
+
+function invalid(message: string): HighkiqError {
+  return new HighkiqError('INVALID_OPTION', message)
+}

@@ -1,0 +1,172 @@
+/** The producers of a task, their cursors, and the rows they add. */
+
+import type { AddAnswer, NewRow } from '../../contract.ts'
+import { codeOf, type Ledgers } from '../ledgers/ledgers.ts'
+import type { TaskLedger } from '../ledgers/task-ledger.ts'
+import {
+  BROKEN,
+  ELSEWHERE,
+  ENDED,
+  hasEnded,
+  isStopped,
+  NEVER_QUEUED,
+  OPEN,
+  REPLACED,
+  STATUS_CODE,
+  type TaskRow,
+} from '../ledgers/task-row.ts'
+import { Tables } from '../server/database.ts'
+import { sql } from '../sql.generated.ts'
+
+interface Producer {
+  name: string
+  cursor: number
+  state: number
+  retry: number
+}
+
+interface Chunk {
+  producer: string
+  from: number
+  rows: readonly NewRow[]
+  now: number
+  /** The text that the task keeps about the last of the rows. */
+  last: string | undefined
+}
+
+/** The name of a row of the task that adds rows. */
+const ROW = /^row:(\d+)$/
+
+export class Adding extends Tables {
+  async add(
+    ledgers: Ledgers,
+    ledger: TaskLedger,
+    { producer: name, from, rows, now, last }: Chunk,
+  ): Promise<AddAnswer> {
+    const { task } = ledger
+    const row = ROW.exec(name)
+    if (row && !(await ledgers.event(ledger, Number(row[1])))) return UNKNOWN
+    const producer = await this.#find(task, name)
+    const cursor = producer?.cursor ?? 0
+    if (row ? false : !producer || producer.state === REPLACED) return { ok: false, reason: 'taken-over', cursor }
+    if (from + rows.length <= cursor) return { ok: true, total: task.total }
+    const ended = row ? hasEnded(task) || isStopped(task) : producer?.state !== OPEN
+    if (ended) return { ok: false, reason: 'ended', cursor }
+    if (from !== cursor) return { ok: false, reason: 'gap', cursor }
+    if (rows.every(isBare)) {
+      const texts = rows.map(({ args }) => args)
+      await this.db.run(sql.event.addBare, task.key, task.total, task.run, texts)
+      task.total += rows.length
+      task.enqueued += rows.length
+      task.backlog += rows.length
+    } else {
+      await this.#insert(task, rows, now)
+      for (const one of rows) this.#count(ledgers, ledger, one)
+    }
+    if (rows.some(({ job }) => job !== undefined)) task.mixed = 1
+    if (last !== undefined) task.last_row = last
+    await this.db.run(sql.producer.advance, task.key, [name], [cursor + rows.length])
+    return { ok: true, total: task.total }
+  }
+
+  async open({ task }: TaskLedger, name: string, instead: string | undefined): Promise<AddAnswer> {
+    const mine = await this.#find(task, name)
+    if (mine) return mine.state === OPEN ? { ok: true, total: task.total } : refusal(mine)
+    if (hasEnded(task) || isStopped(task)) return { ok: false, reason: 'ended', cursor: 0 }
+    let cursor = 0
+    if (instead !== undefined) {
+      const other = await this.#find(task, instead)
+      if (!other || other.state === REPLACED) return { ok: false, reason: 'taken-over', cursor: other?.cursor ?? 0 }
+      cursor = other.cursor
+      if (other.state === OPEN) task.producers--
+      if (other.state === BROKEN) task.broken--
+      if (other.state === BROKEN && !task.paused) task.reason = null
+      await this.db.run(sql.producer.setState, REPLACED, task.key, instead)
+      if (instead === task.producer) task.producer = name
+    }
+    await this.addProducer(task, name, { cursor })
+    return { ok: true, total: task.total }
+  }
+
+  /** Opens adding for a producer; `retry`: it puts rows back for another run. */
+  async addProducer(task: TaskRow, name: string, { cursor = 0, retry = false } = {}): Promise<void> {
+    await this.db.run(sql.producer.add, task.key, name, cursor, OPEN, retry ? 1 : 0)
+    task.producers++
+  }
+
+  async isOpen(task: TaskRow, name: string): Promise<boolean> {
+    return (await this.#find(task, name))?.state === OPEN
+  }
+
+  async end(ledger: TaskLedger, name: string, interrupted: boolean): Promise<AddAnswer> {
+    const { task } = ledger
+    const producer = await this.#find(task, name)
+    if (!producer || producer.state === REPLACED) return refusal(producer)
+    // A repeated call changes nothing.
+    if (producer.state === OPEN) await this.#close(ledger, producer, interrupted)
+    return { ok: true, total: task.total }
+  }
+
+  /** Ends adding for a dead producer; its tasks become `interrupted`. */
+  async interrupt(ledgers: Ledgers, name: string): Promise<void> {
+    for (const { id } of await this.db.all<{ id: string }>(sql.producer.open, name)) {
+      const ledger = await ledgers.of(id)
+      const producer = ledger && (await this.#find(ledger.task, name))
+      if (producer) await this.#close(ledger, producer, true)
+    }
+  }
+
+  async #close(ledger: TaskLedger, { name, retry }: Producer, interrupted: boolean): Promise<void> {
+    const { task } = ledger
+    const broken = interrupted && !retry
+    await this.db.run(sql.producer.setState, broken ? BROKEN : ENDED, task.key, name)
+    task.producers--
+    if (broken) task.broken++
+    if (task.producers === 0 && !retry) ledger.addingEnded = true
+  }
+
+  async #find(task: TaskRow, name: string): Promise<Producer | undefined> {
+    return await this.db.first<Producer>(sql.producer.find, task.key, name)
+  }
+
+  async #insert({ key, total, run, keep_args }: TaskRow, rows: readonly NewRow[], now: number): Promise<void> {
+    const isDropped = ({ rejected }: NewRow) => rejected !== undefined && keep_args === 'none'
+    await this.db.run(
+      sql.event.add,
+      key,
+      rows.map((_, i) => total + i),
+      rows.map(({ rejected }) => STATUS_CODE[rejected?.status ?? 'enqueued']),
+      rows.map(({ rejected }) => (rejected ? ELSEWHERE : NEVER_QUEUED)),
+      rows.map(() => run),
+      rows.map(() => 1),
+      rows.map(({ number = null }) => number),
+      rows.map(({ job = null }) => job),
+      rows.map(({ rejected }) => codeOf(rejected?.code)),
+      rows.map(({ rejected }) => (rejected ? now : null)),
+      rows.map((row) => (isDropped(row) ? null : row.args)),
+      rows.map((row) => (isDropped(row) ? null : (row.source ?? null))),
+    )
+  }
+
+  /** Counts a new row, and adds its messages. */
+  #count(ledgers: Ledgers, ledger: TaskLedger, { rejected }: NewRow): void {
+    const { task } = ledger
+    const index = task.total++
+    ledgers.count(ledger, rejected?.status ?? 'enqueued', codeOf(rejected?.code), 1)
+    if (!rejected) task.backlog++
+    if (rejected?.status === 'failed') ledgers.noteRejected(ledger, task.run)
+    ledgers.addMessages(task.key, index, rejected?.messages)
+  }
+}
+
+/** Returns whether a row has nothing but arguments. */
+function isBare({ number, source, job, rejected }: NewRow): boolean {
+  return number === undefined && source === undefined && job === undefined && rejected === undefined
+}
+
+export const UNKNOWN: AddAnswer = { ok: false, reason: 'unknown', cursor: 0 }
+
+function refusal(producer: Producer | undefined): AddAnswer {
+  const replaced = !producer || producer.state === REPLACED
+  return { ok: false, reason: replaced ? 'taken-over' : 'ended', cursor: producer?.cursor ?? 0 }
+}

@@ -1,0 +1,157 @@
+/** Reading the events of a task. */
+
+import { HighkiqError } from '../../../job/errors.ts'
+import { splitTaskJid, taskJid } from '../../../job/payload.ts'
+import {
+  EVENT_STATUSES,
+  type EventQuery,
+  type EventRecord,
+  type EventStatus,
+  type Message,
+  type ReasonCount,
+} from '../../contract.ts'
+import type { Ledgers } from '../ledgers/ledgers.ts'
+import {
+  BACKLOG,
+  ELSEWHERE,
+  type EventState,
+  NEVER_QUEUED,
+  REJECTED,
+  STATUS_CODE,
+  STATUS_NAME,
+} from '../ledgers/task-row.ts'
+import { Tables, type Value } from '../server/database.ts'
+import { givenText } from '../server/texts.ts'
+import { sql } from '../sql.generated.ts'
+
+export interface EventRow extends Omit<EventState, 'drop'> {
+  number: number | null
+  job: string | null
+  args: string | null
+  source: string | null
+}
+
+export interface MessageRow {
+  idx: number
+  n: number
+  at: number
+  code: string
+  params: string
+}
+
+/** A row with what belongs to it. The arrays have its messages, oldest first; null: there are none. */
+interface FullRow extends EventRow {
+  /** The first index of its task that was never queued. */
+  next: number
+  /** The deadline of a row that is parked, if it is still to be checked. */
+  ends: number | null
+  parked: boolean
+  ns: number[] | null
+  ats: number[] | null
+  codes: string[] | null
+  params: string[] | null
+}
+
+/** Returns a statement for rows as one that returns full rows. */
+function full(rows: string): string {
+  return `WITH page AS (${rows}), said AS (
+    SELECT idx, array_agg(n::double precision ORDER BY n) AS ns, array_agg(at::double precision ORDER BY n) AS ats,
+      array_agg(code ORDER BY n) AS codes, array_agg(params ORDER BY n) AS params
+    FROM hk.message WHERE task = (SELECT task FROM page LIMIT 1) AND idx = ANY (ARRAY(SELECT idx FROM page)) GROUP BY idx
+  ), parked AS (
+    SELECT idx, ends FROM hk.deferral
+    WHERE task = (SELECT task FROM page LIMIT 1) AND idx = ANY (ARRAY(SELECT idx FROM page WHERE status = 1)) AND state = 1
+  )
+  SELECT page.*, record.next, parked.ends, parked.idx IS NOT NULL AS parked, ns, ats, codes, params
+  FROM page JOIN hk.task_record AS record ON record.key = page.task
+  LEFT JOIN said ON said.idx = page.idx LEFT JOIN parked ON parked.idx = page.idx ORDER BY page.idx`
+}
+
+const { rowOf, those, pageAfter, pageOf, rejectedOf, codedOf, uncodedOf } = sql.event
+const FULL = {
+  rowOf: full(rowOf),
+  those: full(those),
+  pageAfter: full(pageAfter),
+  pageOf: full(pageOf),
+  rejectedOf: full(rejectedOf),
+  codedOf: full(codedOf),
+  uncodedOf: full(uncodedOf),
+}
+
+/** Each method that reads is one statement. */
+export class Events extends Tables {
+  async page(id: string, { status, code, otherCodes, after = -1, indexes, limit }: EventQuery): Promise<EventRecord[]> {
+    // Every code is counted on its own, so no row has one of the other codes.
+    if (otherCodes) return []
+    if (indexes) return this.#records(id, FULL.those, [...indexes], limit)
+    if (!status && code === undefined) return this.#records(id, FULL.pageAfter, after, limit)
+    const statuses = [...new Set((status ?? EVENT_STATUSES).map((name) => STATUS_CODE[name]))]
+    if (code === null) return this.#records(id, FULL.uncodedOf, after, limit, statuses)
+    if (code !== undefined) return this.#records(id, FULL.codedOf, after, limit, statuses, code)
+    const isRejected = statuses.every((one) => one >= REJECTED)
+    return this.#records(id, isRejected ? FULL.rejectedOf : FULL.pageOf, after, limit, statuses)
+  }
+
+  async find(jid: string): Promise<EventRecord | null> {
+    const { id, index } = splitTaskJid(jid)
+    return (await this.#records(id, FULL.rowOf, index))[0] ?? null
+  }
+
+  async reasons(id: string): Promise<ReasonCount[]> {
+    const rows = await this.db.all<{ status: number; code: string; count: number }>(sql.event.reasons, id)
+    return rows.map(({ status, code, count }) => ({
+      status: STATUS_NAME[status] as EventStatus,
+      code: code === '' ? null : code,
+      count,
+    }))
+  }
+
+  async addMessage(ledgers: Ledgers, jid: string, message: Message): Promise<void> {
+    const { id, index } = splitTaskJid(jid)
+    const ledger = await ledgers.of(id)
+    if (!ledger || !(await ledgers.event(ledger, index))) {
+      throw new HighkiqError('UNKNOWN_TASK', `no event ${jid}: its task was deleted, or it was never tracked`)
+    }
+    ledgers.addMessages(ledger.task.key, index, [message])
+  }
+
+  async #records(id: string, statement: string, ...values: Value[]): Promise<EventRecord[]> {
+    const rows = await this.db.all<FullRow>(statement, id, ...values)
+    return rows.map((row) => ({
+      index: row.idx,
+      jid: taskJid(id, row.idx),
+      number: row.number,
+      job: row.job,
+      location: locationOf(row),
+      status: STATUS_NAME[row.status] as EventStatus,
+      run: row.run,
+      attempts: row.step >> 1,
+      args: row.args,
+      source: row.source,
+      code: row.code,
+      startedAt: row.started_at,
+      finishedAt: row.finished_at,
+      result: row.result,
+      messages: messagesOf(row),
+      ...(row.parked ? { deferredUntil: row.ends ?? 0 } : {}),
+    }))
+  }
+}
+
+/** Returns the messages of a row. A gap in their numbers becomes a message about the dropped ones. */
+function messagesOf({ ns, ats, codes, params }: FullRow): Message[] {
+  return (ns ?? []).flatMap((n, i) => {
+    const message: Message = {
+      at: ats?.[i] as number,
+      code: givenText(codes?.[i] as string),
+      params: JSON.parse(params?.[i] as string),
+    }
+    const missing = n - (ns?.[i - 1] ?? 0) - 1
+    return missing > 0 ? [{ at: message.at, code: 'dropped', params: { messages: missing } }, message] : [message]
+  })
+}
+
+function locationOf({ idx, location, next }: FullRow): EventRecord['location'] {
+  if (location === ELSEWHERE) return 'elsewhere'
+  return location === BACKLOG || (location === NEVER_QUEUED && idx >= next) ? 'backlog' : 'window'
+}

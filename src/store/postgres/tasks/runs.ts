@@ -1,0 +1,167 @@
+/** Changing, pausing and cancelling a task, and running its rejected rows again. */
+
+import { taskJid } from '../../../job/payload.ts'
+import { endedOf, type Message, type RetryRow, type TaskChange } from '../../contract.ts'
+import { Deferrals } from '../ledgers/deferrals.ts'
+import type { Ledgers } from '../ledgers/ledgers.ts'
+import type { TaskLedger } from '../ledgers/task-ledger.ts'
+import {
+  type EventState,
+  hasEnded,
+  isStopped,
+  REJECTED,
+  STATUS_CODE,
+  type TaskRow,
+  WINDOW,
+  written,
+} from '../ledgers/task-row.ts'
+import { JobSets } from '../queues/job-sets.ts'
+import { Tables } from '../server/database.ts'
+import { sql } from '../sql.generated.ts'
+import { Adding } from './adding.ts'
+
+/** The number of rows that one call of `cancelRows` reads for each row that it may cancel. */
+const CHECKED_PER_CANCEL = 10
+
+type Retried = 'ok' | 'gone' | 'dropped'
+
+export class Runs extends Tables {
+  readonly #adding = this.db.get(Adding)
+
+  change(task: TaskRow, change: TaskChange): 'ok' | 'ended' {
+    if (hasEnded(task)) return 'ended'
+    if (change.name !== undefined) task.name = change.name
+    if (change.window !== undefined) task.window_size = change.window
+    if (change.maxFailures !== undefined) task.max_failures = written(change.maxFailures)
+    if (change.onMaxFailures !== undefined) task.on_max_failures = change.onMaxFailures
+    const paused = change.paused === undefined || isStopped(task) ? task.paused : Number(change.paused)
+    // Each pause has its own reason, which ends with it.
+    if (paused !== task.paused) task.reason = null
+    task.paused = paused
+    if (change.reason !== undefined) task.reason = written(change.reason)
+    return 'ok'
+  }
+
+  async cancel(ledgers: Ledgers, ledger: TaskLedger, reason: Message | null): Promise<'ok' | 'ended'> {
+    if (hasEnded(ledger.task)) return 'ended'
+    if (isStopped(ledger.task)) return 'ok'
+    await ledgers.stop(ledger)
+    ledger.task.reason = written(reason)
+    return 'ok'
+  }
+
+  async cancelRows(ledgers: Ledgers, ledger: TaskLedger, most: number) {
+    const answer = { cancelled: 0, maybeRunning: [] as string[], done: true }
+    const { task } = ledger
+    if (task.state !== 'cancelling') return answer
+    const checked = most * CHECKED_PER_CANCEL
+    const rows = await this.db.all<{ idx: number; status: number }>(
+      sql.event.open,
+      task.key,
+      task.cancel_from,
+      checked,
+      most,
+    )
+    await ledgers.load(
+      ledger,
+      rows.map(({ idx }) => idx),
+    )
+    const parked = await this.db.get(Deferrals).parked(task, rows)
+    for (const { idx } of rows) {
+      const event = ledger.events.get(idx)
+      if (event && parked.has(idx) && event.status === STATUS_CODE.working) {
+        await this.db.get(Deferrals).end(task, event)
+        ledgers.cancel(ledger, event)
+        answer.cancelled++
+        continue
+      }
+      // A row that shares its job with others may be working without being in the window.
+      if (event?.location === WINDOW || event?.status === STATUS_CODE.working)
+        answer.maybeRunning.push(taskJid(task.id, idx))
+      if (event?.status !== STATUS_CODE.enqueued) continue
+      ledgers.cancel(ledger, event)
+      answer.cancelled++
+    }
+    const last = rows.at(-1)
+    task.cancel_from = last && rows.length === most ? last.idx + 1 : task.cancel_from + checked
+    const isOver = task.cancel_from >= task.total
+    if (isOver) task.cancel_from = 0
+    answer.done = task.enqueued === 0 && (isOver || task.working === 0)
+    return answer
+  }
+
+  async start(task: TaskRow, run: number, producer: string, now: number): Promise<'ok' | 'gone' | 'cancelling'> {
+    if (task.run === run + 1 && (await this.#adding.isOpen(task, producer))) return 'ok'
+    if (task.run !== run) return 'gone'
+    if (task.state === 'cancelling') return 'cancelling'
+    // The reason of a cancelled task ends here; that of a paused or interrupted task stays.
+    if (!task.paused && task.broken === 0) task.reason = null
+    task.run++
+    task.run_at = now
+    task.ended_before = endedOf(task)
+    await this.#adding.addProducer(task, producer, { retry: true })
+    task.state = 'adding'
+    task.finished_at = null
+    task.expires_at = null
+    return 'ok'
+  }
+
+  async retry(ledgers: Ledgers, ledger: TaskLedger, run: number, rows: readonly RetryRow[]): Promise<Retried[]> {
+    if (ledger.task.run !== run || isStopped(ledger.task)) return rows.map(() => 'gone')
+    const indexes = rows.map(({ index }) => index)
+    await ledgers.load(ledger, indexes)
+    const kept = await this.db.all<{ idx: number }>(sql.event.withArgs, ledger.task.key, indexes)
+    const hasArgs = new Set(kept.map(({ idx }) => idx))
+    const corrected: RetryRow[] = []
+    const answers: Retried[] = []
+    for (const row of rows) {
+      const { index, args, source, dead } = row
+      const event = ledger.events.get(index)
+      const answer = retryable(ledger.task, event, args !== undefined || hasArgs.has(index))
+      answers.push(answer === 'again' ? 'ok' : answer)
+      if (answer !== 'again') continue
+      if (args !== undefined || source !== undefined) corrected.push(row)
+      this.#retryRow(ledgers, ledger, event as EventState)
+      if (dead) await this.db.get(JobSets).remove('dead', dead)
+    }
+    if (corrected.length > 0) {
+      await this.db.run(
+        sql.event.correct,
+        ledger.task.key,
+        corrected.map(({ index }) => index),
+        corrected.map(({ args = null }) => args),
+        corrected.map(({ source = null }) => source),
+      )
+    }
+    return answers
+  }
+
+  async leaveWindow(ledgers: Ledgers, ledger: TaskLedger, indexes: readonly number[]): Promise<void> {
+    await ledgers.load(ledger, indexes)
+    for (const index of indexes) {
+      const event = ledger.events.get(index)
+      if (event?.location === WINDOW) ledgers.leave(ledger, event)
+    }
+  }
+
+  #retryRow(ledgers: Ledgers, ledger: TaskLedger, event: EventState): void {
+    const { task } = ledger
+    ledgers.become(ledger, event, 'enqueued', null)
+    task.ended_before--
+    ledgers.putInBacklog(ledger, event)
+    event.run = task.run
+    event.step = 1
+    event.started_at = null
+    event.finished_at = null
+    event.result = null
+    event.drop = false
+  }
+}
+
+/** Returns whether a row runs again (`again`), or what to answer: `ok` if the row is in this run already. */
+function retryable({ run }: TaskRow, event: EventState | undefined, hasArgs: boolean): Retried | 'again' {
+  if (!event) return 'gone'
+  if (event.run === run) return 'ok'
+  if (event.status < REJECTED) return 'gone'
+  return hasArgs ? 'again' : 'dropped'
+}

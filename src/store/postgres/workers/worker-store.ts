@@ -1,0 +1,213 @@
+import { HighkiqError } from '../../../job/errors.ts'
+import { packageFile } from '../../../load/package.ts'
+import {
+  machineOf,
+  type OwnedJob,
+  type ProcessRecord,
+  type RunningJob,
+  type SettleAndFetch,
+  type SettleAndFetchAnswer,
+  type Signal,
+  type WorkerStore,
+} from '../../contract.ts'
+import { applyEach, move } from '../jobs/moves.ts'
+import { withLedgers } from '../ledgers/ledgers.ts'
+import { parseTicket, Queues, queueAt, ticketOf } from '../queues/queues.ts'
+import { durability } from '../server/diagnosis.ts'
+import { ANSWER_SECONDS, PostgresArea } from '../server/store-server.ts'
+import { sql } from '../sql.generated.ts'
+import { Adding } from '../tasks/adding.ts'
+import { Leases } from './leases.ts'
+import { isPlainStep, plainStep } from './plain-step.ts'
+import { isRowStep, rowStep } from './row-step.ts'
+import { settleAndFetch } from './settle-and-fetch.ts'
+
+/** A lock that is held for longer than this was taken before the server's clock was set back. */
+const MAX_LOCK_MS = 3_600_000
+/** The name of a claimed owner can't be used again for this long. */
+const REMEMBERED_MS = 3_600_000
+
+export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
+  readonly settleAndFetch: WorkerStore['settleAndFetch'] = async (owner, request) => {
+    if (isPlainStep(request)) return plainStep(this.server, owner, request)
+    try {
+      const answer = isRowStep(request) && (await rowStep(this.server, owner, request))
+      if (answer) return answer
+      return await this.server.write((db) => settleAndFetch(db, owner, request))
+    } catch (thrown) {
+      if (thrown instanceof HighkiqError || request.started.length + request.settlements.length === 0) throw thrown
+      return this.#settleOneByOne(owner, request)
+    }
+  }
+
+  readonly waitForJobs: WorkerStore['waitForJobs'] = async (_owner, queues, _n, ms, signal) => {
+    await this.server.readUntil(queues, ms, signal, async () => {
+      return (await this.server.runOne((db) => db.get(Queues).hasJobs(queues))) || undefined
+    })
+    return []
+  }
+
+  readonly join: WorkerStore['join'] = (owner, { seconds, host }) =>
+    this.server.write(async (db) => {
+      await db.run(sql.owner.deleteOld, REMEMBERED_MS)
+      return (await db.first(sql.owner.join, owner, host, seconds)) !== undefined
+    })
+
+  // A renewal does not wait for the writers.
+  readonly renew: WorkerStore['renew'] = (owner, seconds) =>
+    this.server.runOne((db) => db.get(Leases).renew(owner, seconds))
+  readonly release: WorkerStore['release'] = (owner) =>
+    this.server.write(async (db) => (await db.first(sql.owner.release, owner)) !== undefined, ANSWER_SECONDS)
+  readonly leases: WorkerStore['leases'] = () => this.server.runOne((db) => db.get(Leases).list())
+
+  readonly ownersOn: WorkerStore['ownersOn'] = async (machine) => {
+    const leases = await this.leases()
+    return leases.filter(({ claimed, host }) => !claimed && machineOf(host) === machine)
+  }
+
+  readonly unrenewed: WorkerStore['unrenewed'] = (since) =>
+    this.server.read(async (db) => {
+      const { stamp } = (await db.first<{ stamp: number }>(sql.owner.newestStamp)) as { stamp: number }
+      const leases = since === null ? [] : await db.get(Leases).list()
+      return { stamp, leases: leases.filter((lease) => !lease.claimed && lease.stamp <= (since as number)) }
+    })
+
+  /** The tables refer to each other, so there is nothing to tidy. */
+  readonly tidy: WorkerStore['tidy'] = async () => []
+
+  readonly claim: WorkerStore['claim'] = (owner, condition) => {
+    const asked = performance.now()
+    return this.server.write(async (db) => {
+      const claimed = await db.get(Leases).claim(owner, condition, asked)
+      if (claimed) await withLedgers(db, Date.now(), (ledgers) => db.get(Adding).interrupt(ledgers, owner))
+      return claimed
+    })
+  }
+
+  readonly orphaned: WorkerStore['orphaned'] = (limit) => {
+    type Row = { owner: string; queue: string; queueId: number; position: number; text: string }
+    return this.server.read(async (db) =>
+      (await db.all<Row>(sql.owner.orphaned, limit)).map(({ owner, queue, queueId, position, text }) => ({
+        owner,
+        queue: queueAt(queue, position),
+        ticket: ticketOf(queueId, position),
+        text,
+      })),
+    )
+  }
+
+  readonly rescue: WorkerStore['rescue'] = (items, now) =>
+    applyEach(this.server, items, now, async (db, ledgers, { owner, ticket, to, effects }) => {
+      const { queue, position } = parseTicket(ticket)
+      if (!(await db.first(sql.owner.rescue, owner, queue, position))) return 'gone'
+      await move(db, ledgers, to, effects)
+      return 'ok'
+    })
+
+  readonly renewer: WorkerStore['renewer'] = () => ({
+    module: packageFile('store/postgres/workers/renewer.js').href,
+    options: { ...this.server.options },
+  })
+
+  readonly acquireLock: WorkerStore['acquireLock'] = (name, holder, seconds) =>
+    this.server.runOne(
+      async (db) => (await db.first(sql.owner.acquireLock, name, holder, seconds * 1000, MAX_LOCK_MS)) !== undefined,
+    )
+
+  readonly releaseLock: WorkerStore['releaseLock'] = (name, holder) =>
+    this.server.runOne(async (db) => void (await db.run(sql.owner.releaseLock, name, holder)))
+  readonly advice: WorkerStore['advice'] = async () => {
+    const found = await this.server.runOne((db) =>
+      durability(async (name) => (await db.first<{ value: string }>(sql.owner.setting, name))?.value ?? ''),
+    )
+    return found.map(({ text, advice }) => `${this.server.options.url}: ${text}: ${advice}`)
+  }
+
+  readonly heartbeat: WorkerStore['heartbeat'] = (process, seconds, running = []) => {
+    const { identity, info, concurrency, busy, beat, quiet, rss } = process
+    return this.server.write(async (db) => {
+      const asked = performance.now()
+      const figures = [concurrency, busy, beat, quiet ? 1 : 0, rss, seconds * 1000] as const
+      const row = await db.first<{ known: boolean }>(sql.process.heartbeat, identity, info, ...figures)
+      const rtt = performance.now() - asked
+      await db.run(sql.process.deleteDead)
+      await db.run(sql.process.deleteRunning, identity)
+      if (running.length > 0) await db.run(sql.process.showRunning, identity, ...columnsOf(running))
+      const signal = (await db.first<{ name: Signal }>(sql.process.receive, identity))?.name ?? null
+      return { signal, known: row?.known ?? false, rtt }
+    }, ANSWER_SECONDS)
+  }
+
+  readonly showRunning: WorkerStore['showRunning'] = (identity, _seconds, running, ended) =>
+    this.server.write(async (db) => {
+      if (ended.length > 0) await db.run(sql.process.removeRunning, identity, ended)
+      if (running.length > 0) await db.run(sql.process.showRunning, identity, ...columnsOf(running))
+    }, ANSWER_SECONDS)
+
+  readonly processes: WorkerStore['processes'] = async () => {
+    const rows = await this.server.runOne((db) => db.all<ProcessRecord>(sql.process.processes))
+    return rows.map((process) => ({ ...process, quiet: Boolean(process.quiet) }))
+  }
+
+  readonly removeProcess: WorkerStore['removeProcess'] = (identity) =>
+    this.server.write(async (db) => void (await db.run(sql.process.delete, identity)), ANSWER_SECONDS)
+
+  readonly signal: WorkerStore['signal'] = (identity, signal) =>
+    this.server.write(async (db) => (await db.run(sql.process.send, identity, signal)) > 0)
+
+  readonly running: WorkerStore['running'] = async () => {
+    type Row = Omit<RunningJob, 'progress'> & { identity: string; progress: string | null }
+    const rows = await this.server.runOne((db) => db.all<Row>(sql.process.running))
+    return rows.map(({ progress, ...job }) => (progress === null ? job : { ...job, progress: JSON.parse(progress) }))
+  }
+
+  readonly fetched: WorkerStore['fetched'] = ({ after = '0:0:0', limit }) => {
+    type Row = OwnedJob & { ownerId: number; queueId: number; position: number }
+    const from = after.split(':').map(Number) as [number, number, number]
+    return this.server.read(async (db) => {
+      const rows = await db.all<Row>(sql.owner.fetched, ...from, limit)
+      const items = rows.map(
+        ({ owner, queue, position, text }): OwnedJob => ({ owner, queue: queueAt(queue, position), text }),
+      )
+      const last = rows.at(-1)
+      const next = last && rows.length === limit ? `${last.ownerId}:${last.queueId}:${last.position}` : null
+      return { items, next }
+    })
+  }
+
+  /** Sidekiq does not work on this store, so no program elects a leader. */
+  readonly leader: WorkerStore['leader'] = async () => null
+
+  /** Gives each item of a call that failed a transaction of its own, so that only the items that can't be applied fail. */
+  async #settleOneByOne(owner: string, request: SettleAndFetch): Promise<SettleAndFetchAnswer> {
+    const nothing: SettleAndFetch = { now: request.now, started: [], settlements: [], fetch: { queues: [], n: 0 } }
+    const answer: SettleAndFetchAnswer = { fenced: false, started: [], settled: [], fetched: [], cancellations: 0 }
+    const alone = async (part: Partial<SettleAndFetch>) => {
+      const one = await this.server.write((db) => settleAndFetch(db, owner, { ...nothing, ...part }))
+      answer.fenced ||= one.fenced
+      answer.cancellations = one.cancellations
+      return one
+    }
+    for (const started of request.started) {
+      const one = await alone({ started: [started] }).catch(() => undefined)
+      answer.started.push(one?.started[0] ?? 'ok')
+    }
+    for (const settlement of request.settlements) {
+      const one = await alone({ settlements: [settlement] }).catch(() => undefined)
+      answer.settled.push(one?.settled[0] ?? 'error')
+    }
+    answer.fetched = (await alone({ fetch: request.fetch })).fetched
+    return answer
+  }
+}
+
+/** Returns the running jobs as columns. */
+function columnsOf(running: readonly RunningJob[]) {
+  return [
+    running.map(({ slot }) => slot),
+    running.map(({ queue }) => queue),
+    running.map(({ text }) => text.toWellFormed()),
+    running.map(({ startedAt }) => startedAt),
+    running.map(({ progress }) => (progress === undefined ? null : JSON.stringify(progress))),
+  ] as const
+}
