@@ -12,6 +12,13 @@ import { Runtime } from './app/runtime.ts'
 import type { TitlePiece } from './app/title.ts'
 import { createBatch, createFlow, type OpenBatch, type PushedFlow } from './batches/create.ts'
 import type { BatchOptions, CheckedFlow, FlowJob } from './batches/options.ts'
+import {
+  type PoolClientOf,
+  type SqlClient,
+  type SqlFunction,
+  type SqlPool,
+  transactThrough,
+} from './client/app-transaction.ts'
 import type { BulkRequest, ClientChain, Pusher, Target } from './client/client.ts'
 import { Job } from './client/job.ts'
 import { type PushRequest, refuseOrdered } from './client/request.ts'
@@ -319,12 +326,33 @@ export class Highkiq extends Inspection {
    * On SQLite: runs `work` once, at once, in a write transaction. It gets the driver's own connection (of `node:sqlite` or
    * `libsql`), for statements on tables of your own in the same file; what it pushes is stored in the same commit. If it
    * throws, or a push in it is refused, nothing of all that is stored.
-   * @throws what `work` throws; NO_TRANSACTION on Redis; INVALID_OPTION for a function that is asynchronous
+   * @throws what `work` throws; NO_TRANSACTION on other stores; INVALID_OPTION for a function that is asynchronous
    *
    * @example await hq.transaction((db) => { db.prepare('INSERT …').run(7); HardJob.performAsync(7) })
    */
-  transaction<T, Connection = SqlConnection>(work: (db: Connection) => T): Promise<T> {
-    return transact(this.#app, work as (db: unknown) => T)
+  transaction<T, Connection = SqlConnection>(work: (db: Connection) => T): Promise<T>
+  /**
+   * On PostgreSQL, with a pool of `pg`: runs `work` in a transaction on one of its clients. What `work`, and all that it calls and
+   * awaits, pushes is stored through that client when `work` has resolved, and then committed. If `work` throws, or a push
+   * in it is refused, everything is rolled back.
+   * @throws what `work` throws; UNIQUE_CONFLICT, QUEUE_FULL; NO_TRANSACTION on other stores
+   *
+   * @example await hq.transaction(pool, async (client) => { await client.query('INSERT …'); await HardJob.performAsync(7) })
+   */
+  transaction<T, Pool extends SqlPool>(pool: Pool, work: (client: PoolClientOf<Pool>) => T): Promise<Awaited<T>>
+  /**
+   * On PostgreSQL, with a connection of your own, on which you have begun a transaction and will commit it: what `work`, and all
+   * that it calls and awaits, pushes is stored through that connection when `work` has resolved. If `work` throws, nothing is stored
+   * through it. Commit soon after it. The connection is a client of `pg`, or a function that runs a statement.
+   * @throws what `work` throws; UNIQUE_CONFLICT, QUEUE_FULL, STORE_TIMEOUT, after which your transaction is as before; NO_TRANSACTION on
+   * other stores, or when none is open
+   *
+   * @example await hq.transaction(client, () => HardJob.performAsync(7))
+   */
+  transaction<T>(client: SqlClient | SqlFunction, work: () => T): Promise<Awaited<T>>
+  transaction(first: unknown, work?: unknown): Promise<unknown> {
+    if (work === undefined) return transact(this.#app, first as () => unknown)
+    return transactThrough(this.#app, first as SqlClient, work as () => unknown)
   }
 
   /** Creates a worker for the jobs of this app. Start it with `start()` or `run()`. @throws INVALID_OPTION */

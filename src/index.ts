@@ -42,6 +42,7 @@ export type { AnyJob, BatchCallback, BatchOptions, CheckedFlow, FlowJob } from '
 // Cancelling
 export type { CancelAnswer, CancelOptions } from './cancellation/cancel.ts'
 // Jobs
+export type { PoolClientOf, SqlClient, SqlFunction, SqlPool, SqlRows } from './client/app-transaction.ts'
 export type { BulkOptions, Rows as BulkRows } from './client/bulk.ts'
 export type { BulkRequest, ClientChain, ClientMiddleware, Pusher, Target as ViaTarget } from './client/client.ts'
 export type { Job, JobReturning } from './client/job.ts'

@@ -1,6 +1,7 @@
 /** Collects the pushes of the function of a batch until it has returned, so that an error in it pushes nothing. */
 
 import type { Bulk } from '../client/bulk.ts'
+import { OpenSteps } from '../client/open-steps.ts'
 import type { OrderedNames } from '../client/ordered-names.ts'
 import type { OrderedPushRequest, PushPipe, PushTarget } from '../client/push-target.ts'
 import type { PushRequest } from '../client/request.ts'
@@ -21,10 +22,8 @@ export class BatchTarget implements PushTarget, BatchPush {
   readonly members: NewMember[] = []
   /** See OpenBatch. */
   readonly dropped = new Map<string, string>()
-  readonly #open = new Set<Promise<unknown>>()
+  readonly #steps = new OpenSteps('its batch')
   #characters = 0
-  #isClosed = false
-  #failure: { thrown: unknown } | undefined
 
   constructor(bid: string, orderedNames: OrderedNames | undefined) {
     this.bid = bid
@@ -61,20 +60,7 @@ export class BatchTarget implements PushTarget, BatchPush {
 
   /** Runs a step of the function. The batch waits for it, and fails with it. */
   track<T>(work: () => Promise<T>): Promise<T> {
-    const step = this.#isClosed ? Promise.reject(late()) : work()
-    if (!this.#isClosed) {
-      this.#open.add(step)
-      step.then(
-        () => this.#open.delete(step),
-        (thrown) => {
-          this.#open.delete(step)
-          this.#failure ??= { thrown }
-        },
-      )
-    }
-    // The batch itself rejects.
-    step.catch(() => {})
-    return step
+    return this.#steps.track(work)
   }
 
   /** Adds a member. @throws INVALID_OPTION when there are too many */
@@ -105,10 +91,8 @@ export class BatchTarget implements PushTarget, BatchPush {
   }
 
   /** Waits for all steps. @throws the first error of a push, also when the function has caught it */
-  async close(): Promise<void> {
-    while (this.#open.size > 0) await Promise.allSettled(this.#open)
-    this.#isClosed = true
-    if (this.#failure) throw this.#failure.thrown
+  close(): Promise<void> {
+    return this.#steps.close()
   }
 
   async #collect(pipe: PushPipe, request: PushRequest): Promise<string | null> {
@@ -149,8 +133,4 @@ export function lockConflict(
   throw invalidOption(
     `${name}: onConflict: '${conflict}' does not work in a batch, which would not wait for the job that gets the arguments: use 'drop' or 'raise'`,
   )
-}
-
-function late(): Error {
-  return invalidOption('a push came after the function of its batch had returned: await each push in the function')
 }

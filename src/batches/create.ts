@@ -16,6 +16,7 @@ import type {
   NewMember,
   ParentEnds,
   ParentJob,
+  RefusedPush,
 } from '../store/contract.ts'
 import { BatchTarget, lockConflict, refuseTracked } from './batch-target.ts'
 import { batchJid } from './jids.ts'
@@ -117,28 +118,41 @@ async function storeBatches(
   bid: string,
   fill: (own: BatchTarget, outer: BatchTarget | undefined) => Promise<unknown>,
 ): Promise<void> {
-  const { client } = app
-  const { target } = client
+  const { target, direct } = app.client
   const outer = target instanceof BatchTarget ? target : undefined
-  const store = async () => {
-    const { direct } = client
+  const collect = async () => {
     const own = new BatchTarget(bid, direct.orderedNames)
     await fill(own, outer)
     await own.close()
-    if (outer) {
+    return own
+  }
+  if (outer) {
+    await outer.track(async () => {
+      const own = await collect()
       for (const batch of own.batches) outer.addBatch(batch)
       for (const member of own.members) outer.add(member)
-      return
-    }
-    const answer = await direct.putBatch(own)
-    if ('reason' in answer) throw refused(answer, own)
-    const holders = new Map(answer.map(({ item, holder }) => [item, holder]))
-    for (const { id, item } of answer.length > 0 ? own.members : []) {
-      const holder = item && holders.get(item)
-      if (holder) own.dropped.set(id, holder)
-    }
+    })
+  } else if (target.pushBatch) {
+    await target.pushBatch(async () => {
+      const own = await collect()
+      return { to: 'batch', push: own, answered: (answer) => noteDropped(own, answer) }
+    })
+  } else {
+    await target.apart('a batch', async () => {
+      const own = await collect()
+      noteDropped(own, await direct.putBatch(own))
+    })
   }
-  await (outer ? outer.track(store) : target.apart('a batch', store))
+}
+
+/** @throws why the batch was refused */
+function noteDropped(own: BatchTarget, answer: BatchRefusal | readonly RefusedPush[]): void {
+  if ('reason' in answer) throw refused(answer, own)
+  const holders = new Map(answer.map(({ item, holder }) => [item, holder]))
+  for (const { id, item } of answer.length > 0 ? own.members : []) {
+    const holder = item && holders.get(item)
+    if (holder) own.dropped.set(id, holder)
+  }
 }
 
 function refused({ reason, bid, member, holder = '' }: BatchRefusal, { members }: BatchPush): HighkiqError {

@@ -91,8 +91,8 @@ interface Shared {
   readonly elsewhere: Override<StoreTarget>
   /** Set while the function of `hq.transaction` runs. */
   transaction: PushTarget | undefined
-  /** Collects the pushes in the function of a batch, except those to another store. */
-  readonly batch: Override<{ target: PushTarget; store: StoreTarget | undefined }>
+  /** Collects the pushes in the function of a batch, or of a transaction of the app, except those to another store. */
+  readonly collector: Override<{ target: PushTarget; store: StoreTarget | undefined }>
   /** The stores that this app opened for `via`, by their URLs. */
   readonly opened: Map<string, Store>
   /** Add members to the payload of each push, in its async context. */
@@ -124,7 +124,7 @@ export class Client implements Pusher, PushPipe {
       testing: new Override(),
       elsewhere: new Override(),
       transaction: undefined,
-      batch: new Override(),
+      collector: new Override(),
       opened: new Map(),
       carriers: [],
       observer: undefined,
@@ -173,9 +173,9 @@ export class Client implements Pusher, PushPipe {
    * store joins no transaction and no batch.
    */
   get target(): PushTarget {
-    const { transaction, batch } = this.#shared
+    const { transaction, collector } = this.#shared
     const other = this.#otherStore
-    const open = batch.current
+    const open = collector.current
     return (other ? undefined : transaction) ?? (open?.store === other ? open?.target : undefined) ?? this.direct
   }
 
@@ -219,7 +219,12 @@ export class Client implements Pusher, PushPipe {
 
   /** Runs `work`; its pushes, and those of all that it calls and awaits, go to the target of a batch. */
   async inBatch<T>(target: PushTarget, work: () => T): Promise<Awaited<T>> {
-    return await this.#shared.batch.within({ target, store: this.#otherStore }, work)
+    return await this.#shared.collector.within({ target, store: this.#otherStore }, work)
+  }
+
+  /** Runs `work`; its pushes to the app's own store, and those of all that it calls and awaits, go to the target of a transaction. */
+  async inTransaction<T>(target: PushTarget, work: () => T): Promise<Awaited<T>> {
+    return await this.#shared.collector.within({ target, store: undefined }, work)
   }
 
   /** Sends all later pushes to `store`, except those that name another store. */

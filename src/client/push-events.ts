@@ -1,8 +1,8 @@
 /** Adds the event `pushed` to what the store changes with a push. The store records it in the same step. */
 
 import { isRecorded, recordOf } from '../events/job-event.ts'
-import type { Payload } from '../job/payload.ts'
-import type { RecordEffect } from '../store/contract.ts'
+import { type Payload, readPayload } from '../job/payload.ts'
+import type { BatchPush, RecordEffect } from '../store/contract.ts'
 import type { PreparedPush } from './push-target.ts'
 
 type Pushed = Pick<PreparedPush, 'jid' | 'destination' | 'payload'>
@@ -30,6 +30,14 @@ export function addPushEvents(all: readonly PreparedPush[], now: number): void {
 /** Adds the event of a push to what the store changes with it. A row of a task has the event of its task instead. */
 export function addPushEvent(pushed: Pushed, now: number): void {
   if (isRecorded(pushed.payload)) pushed.destination.effects = [eventOf(pushed, now)]
+}
+
+/** Adds the events of the jobs of batches. */
+export function addBatchEvents({ members }: BatchPush, now: number): void {
+  for (const { id: jid, item } of members) {
+    const payload = item && readPayload(item.text)
+    if (payload) addPushEvent({ jid, destination: item, payload }, now)
+  }
 }
 
 export function eventOf({ jid, destination, payload }: Pushed, now: number): RecordEffect {

@@ -9,6 +9,7 @@ import type { Payload } from '../job/payload.ts'
 import { queueFull } from '../job/queue-full.ts'
 import type { OnConflict } from '../job/unique.ts'
 import {
+  type BatchItem,
   type BatchPush,
   type BatchReader,
   type BatchRefusal,
@@ -122,6 +123,8 @@ export interface PushTarget {
   pushEach<Args extends unknown[]>(pipe: PushPipe, bulk: Bulk<Args>): Promise<(string | null)[]>
   /** Resolves with the number of items. @throws PushError */
   pushOrdered(request: OrderedPushRequest): Promise<number>
+  /** Takes batches, in targets that store them with other jobs. Without it, they are work apart. */
+  pushBatch?(collect: () => Promise<BatchItem>): Promise<void>
   /** Runs work that writes to the store in several steps. @throws INVALID_OPTION if this target can't include it */
   apart<T>(what: string, work: () => Promise<T>): Promise<T>
   /** The ordered queues in the store, in targets that store. */

@@ -17,7 +17,7 @@ import {
 import { isLarge, outermostOf, putInSteps } from './batch-steps.ts'
 import { BULK } from './bulk.ts'
 import { type OrderedNames, orderedNamesOf } from './ordered-names.ts'
-import { addPushEvent, addPushEvents, eventOf } from './push-events.ts'
+import { addBatchEvents, addPushEvent, addPushEvents, eventOf } from './push-events.ts'
 import {
   type Conflict,
   DirectTarget,
@@ -78,12 +78,7 @@ export class StoreTarget extends DirectTarget {
   async putBatch(push: BatchPush): Promise<BatchRefusal | readonly RefusedPush[]> {
     const put = () => this.#store().batches.push(push, this.#now())
     await this.#recording.refreshed()
-    if (this.#recording.mayBeOn()) {
-      for (const { id: jid, item } of push.members) {
-        const payload = item && readPayload(item.text)
-        if (payload) addPushEvent({ jid, destination: item, payload }, this.#now())
-      }
-    }
+    if (this.#recording.mayBeOn()) addBatchEvents(push, this.#now())
     if (isLarge(push)) return putInSteps(this.#store(), push, this.#now)
     try {
       // A repeated creation is harmless.

@@ -5,6 +5,7 @@ import { recordingOf } from '../events/recording.ts'
 import { HighkiqError, invalidOption, messageOf, PushError } from '../job/errors.ts'
 import { editPayload, type Payload } from '../job/payload.ts'
 import { queueFull } from '../job/queue-full.ts'
+import type { OnConflict } from '../job/unique.ts'
 import type { OrderedPushes, PushItem, RefusedPush, SqlConnection, TransactionItem } from '../store/contract.ts'
 import type { Bulk } from './bulk.ts'
 import { type OrderedNames, orderedNamesOf } from './ordered-names.ts'
@@ -63,12 +64,7 @@ export class Transaction implements PushTarget {
     const told = new Promise<string | null>((resolve, reject) => {
       try {
         const payload = pipe.normalise(request)
-        const conflict = payload.hk_unique === undefined ? 'drop' : pipe.conflict(request)
-        if (conflict !== 'drop' && conflict !== 'raise') {
-          throw invalidOption(
-            `${request.class}: onConflict: '${conflict}' does not work inside hq.transaction: push after the commit, or use 'drop' or 'raise'`,
-          )
-        }
+        const conflict = payload.hk_unique === undefined ? 'drop' : refuseChange(request.class, pipe.conflict(request))
         const joined: Joined = { pipe, payload, conflict, passed: undefined, jid: payload.jid, resolve, reject }
         this.#joined.push(joined)
         if (pipe.isPlain) joined.passed = payload
@@ -223,6 +219,7 @@ export function transact<T>(app: AppPort, work: (connection: SqlConnection) => T
 async function begin<T>(app: AppPort, work: (connection: SqlConnection) => T): Promise<T> {
   const { client, store, now } = app
   if (!store.jobs.transaction) {
+    if (store.jobs.pushThrough) throw needsConnection()
     const message = `${store.url} has no transactions that rows of your own could be part of: commit them first and push then, or keep the jobs in SQLite beside them`
     throw new HighkiqError('NO_TRANSACTION', message)
   }
@@ -241,8 +238,7 @@ async function begin<T>(app: AppPort, work: (connection: SqlConnection) => T): P
     finished = await transaction.finished(now())
     if (testing) return []
     if (recording.mayBeOn()) for (const one of finished) addPushEvent(one, now())
-    const jobs = finished.map(({ destination, track }) => (track ? { task: track, item: destination } : destination))
-    return [...jobs, ...transaction.ordered.flatMap(({ batches }) => batches)]
+    return transactionItems(finished, transaction.ordered)
   }
   const recording = recordingOf(store, now)
   await recording.refreshed()
@@ -258,12 +254,33 @@ async function begin<T>(app: AppPort, work: (connection: SqlConnection) => T): P
   return result as T
 }
 
+/** @throws INVALID_OPTION for a conflict that changes another job */
+export function refuseChange(name: string, conflict: OnConflict): 'drop' | 'raise' {
+  if (conflict === 'drop' || conflict === 'raise') return conflict
+  throw invalidOption(
+    `${name}: onConflict: '${conflict}' does not work inside hq.transaction: push after the commit, or use 'drop' or 'raise'`,
+  )
+}
+
+export function transactionItems(
+  jobs: readonly PreparedPush[],
+  ordered: readonly PreparedOrderedPush[],
+): TransactionItem[] {
+  const items = jobs.map(({ destination, track }) => (track ? { task: track, item: destination } : destination))
+  return [...items, ...ordered.flatMap(({ batches }) => batches)]
+}
+
 function isAsync(work: unknown): boolean {
   return Object.prototype.toString.call(work) === '[object AsyncFunction]'
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
+}
+
+function needsConnection(): HighkiqError {
+  const message = 'hq.transaction on PostgreSQL takes a client or a pool of pg first: hq.transaction(client, work)'
+  return new HighkiqError('NO_TRANSACTION', message)
 }
 
 function notSynchronous(): HighkiqError {
