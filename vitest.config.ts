@@ -44,6 +44,14 @@ export default defineConfig(({ mode }) => {
             setupFiles: ['test/engine/redis.setup.ts'],
           },
         },
+        {
+          extends: true,
+          test: {
+            name: 'on PostgreSQL',
+            include: filesOf('on PostgreSQL', ring),
+            setupFiles: ['test/engine/postgres.setup.ts'],
+          },
+        },
         // Beside what they test.
         {
           extends: true,

@@ -3,7 +3,8 @@ import { dirname } from 'node:path'
 import { expect, test } from 'vitest'
 import { filesOf, folders, namesIn, rings, ringsOf, secondsOf } from './rings.ts'
 
-const projects = ['highkiq', 'on Redis'] as const
+const servers = ['on Redis', 'on PostgreSQL'] as const
+const projects = ['highkiq', ...servers] as const
 
 test('every test file is in exactly one ring', () => {
   const all = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
@@ -13,11 +14,11 @@ test('every test file is in exactly one ring', () => {
   expect(inRings.toSorted()).toEqual(all.toSorted())
 })
 
-test('every suite on Redis is in exactly one ring, or in none on purpose', () => {
-  const inRings = rings.flatMap((ring) => filesOf('on Redis', ring))
-  expect(inRings.toSorted()).toEqual(filesOf('on Redis').toSorted())
-  const left = filesOf('highkiq').filter((path) => dirname(path) in folders['on Redis'] && !inRings.includes(path))
-  const none = Object.entries(folders['on Redis']).flatMap(([path, folder]) =>
+test.each(servers)('every suite %s is in exactly one ring, or in none on purpose', (project) => {
+  const inRings = rings.flatMap((ring) => filesOf(project, ring))
+  expect(inRings.toSorted()).toEqual(filesOf(project).toSorted())
+  const left = filesOf('highkiq').filter((path) => dirname(path) in folders[project] && !inRings.includes(path))
+  const none = Object.entries(folders[project]).flatMap(([path, folder]) =>
     (folder.none ?? []).map((name) => `${path}/${name}.test.ts`),
   )
   expect(left.toSorted()).toEqual(none.toSorted())

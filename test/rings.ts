@@ -12,7 +12,7 @@ export const rings: readonly Ring[] = ['fast', 'full', 'nightly']
 export type Folder = { rest: Ring; none?: string[] } & Partial<Record<Ring, string[]>>
 
 /** The folders of each project. Unit tests stand beside what they test, and are all fast. */
-export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
+export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL', Record<string, Folder>> = {
   highkiq: {
     test: { rest: 'fast' },
     'test/alerts': { rest: 'fast', full: ['command', 'delivery'] },
@@ -22,7 +22,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
     'test/client': { rest: 'fast' },
     'test/conformance': {
       rest: 'fast',
-      full: ['exported', 'redis-long', 'sqlite-long', 'sqlite-memory'],
+      full: ['exported', 'postgres', 'postgres-long', 'redis-long', 'sqlite-long', 'sqlite-memory'],
       nightly: ['broken', 'redis-namespace'],
     },
     'test/cron': { rest: 'full' },
@@ -38,6 +38,7 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
     'test/inspect': { rest: 'fast' },
     'test/interop': { rest: 'full' },
     'test/otel': { rest: 'fast' },
+    'test/postgres': { rest: 'full' },
     'test/redis': { rest: 'full' },
     'test/sqlite': { rest: 'full', fast: ['cancellations', 'metrics', 'migration', 'ordered-fence'] },
     'test/tasks': { rest: 'fast', full: ['import'] },
@@ -65,6 +66,17 @@ export const folders: Record<'highkiq' | 'on Redis', Record<string, Folder>> = {
     'test/otel': { rest: 'fast' },
     'test/tasks': { rest: 'nightly', fast: ['life'], none: ['bad-files', 'import'] },
     'test/wire': { rest: 'nightly', fast: ['write'] },
+  },
+  // The same, of which fewer run before a change is taken: they differ from those on Redis only in the store.
+  'on PostgreSQL': {
+    'test/client': { rest: 'nightly', full: ['bulk'] },
+    'test/engine': {
+      rest: 'nightly',
+      full: ['crash', 'ordered-crash', 'push'],
+      none: ['trouble', 'lease', 'threads', 'signals', 'cron'],
+    },
+    'test/inspect': { rest: 'nightly', full: ['all-jobs', 'queues'] },
+    'test/tasks': { rest: 'nightly', full: ['life'], none: ['bad-files', 'import'] },
   },
 }
 

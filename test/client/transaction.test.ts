@@ -9,6 +9,8 @@ import { openDriver } from '#dist/store/sqlite/file/driver.js'
 import { type Bench, bench, Heard, until } from '../engine/bench.ts'
 
 const onRedis = process.env.HIGHKIQ_TEST_REDIS !== undefined
+/** PostgreSQL has another form: test/postgres/transaction.test.ts. */
+const onSqlite = !onRedis && process.env.HIGHKIQ_TEST_POSTGRES === undefined
 const noop = async () => {}
 
 test.runIf(onRedis)('on Redis a transaction is refused, with the reason', async () => {
@@ -41,7 +43,7 @@ async function shop(): Promise<Bench & { orders: () => Promise<number[]>; jobs: 
   }
 }
 
-describe.skipIf(onRedis)('a transaction', () => {
+describe.runIf(onSqlite)('a transaction', () => {
   test('a tracked job of a transaction has its event, also when its middleware waits for something', async () => {
     const { hq } = await shop()
     const Tracked = hq.job('Tracked', { track: true }, async (_ctx, _n: number) => {})
@@ -292,7 +294,7 @@ describe.skipIf(onRedis)('a transaction', () => {
   })
 })
 
-describe.skipIf(onRedis)('a transaction beside client middleware', () => {
+describe.runIf(onSqlite)('a transaction beside client middleware', () => {
   test('synchronous middleware runs at the push, in its async context, and its payload is stored', async () => {
     const { hq, queue, orders } = await shop()
     let user = ''
@@ -359,7 +361,7 @@ describe.skipIf(onRedis)('a transaction beside client middleware', () => {
   })
 })
 
-describe.skipIf(onRedis)('a process that is killed', () => {
+describe.runIf(onSqlite)('a process that is killed', () => {
   /** What it says, line by line, until it is gone. */
   async function lived(mode: string, url: string, end?: (child: ChildProcess) => void): Promise<string[]> {
     const program = fileURLToPath(new URL('buyer.js', import.meta.url))
@@ -406,7 +408,7 @@ describe.skipIf(onRedis)('a process that is killed', () => {
   })
 })
 
-test.skipIf(onRedis)('a job may use a transaction, too', async () => {
+test.runIf(onSqlite)('a job may use a transaction, too', async () => {
   const { hq, work, orders, jobs, settled } = await shop()
   const Next = hq.job('Next', { queue: 'next' }, noop)
   const Order = hq.job('Order', async (_ctx, id: number) => {
@@ -424,7 +426,7 @@ test.skipIf(onRedis)('a job may use a transaction, too', async () => {
   await settled()
 })
 
-test.runIf(!onRedis)(
+test.runIf(onSqlite)(
   'a unique job in a transaction answers the jid of the holder, or rolls everything back',
   async () => {
     const t = await shop()

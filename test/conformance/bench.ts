@@ -10,7 +10,7 @@ import type {
 } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { chance } from './chance.js'
-import type { EmptyStore, StoreFactory } from './factory.ts'
+import type { AppClient, EmptyStore, StoreFactory } from './factory.ts'
 
 /** One requirement on a store, and the steps that check it. */
 export interface Case {
@@ -47,6 +47,8 @@ export interface Bench {
   /** Returns what the store has beside leases, read without the store; nothing for a store in memory. */
   contents(): Promise<string[]>
   disturb(): Promise<void>
+  /** Opens a connection of an app to the same data, where the factory can. */
+  connect(): Promise<AppClient>
   /** A payload as Sidekiq writes it, different for every `n`. */
   job(n: number | string, more?: Record<string, unknown>): string
   /** Pushes texts to the back of a queue. */
@@ -75,6 +77,7 @@ export async function withBench(
 ): Promise<void> {
   const stores: Store[] = []
   const created: EmptyStore[] = []
+  const clients: AppClient[] = []
   const random = chance(SEED)
   let owners = 0
 
@@ -106,6 +109,12 @@ export async function withBench(
       emptyStore,
       anotherEmpty: async () => open(await emptyStore()),
       contents: async () => (await created[0]?.contents?.()) ?? [],
+      async connect() {
+        const client = await created[0]?.connect?.()
+        if (!client) throw new Error('the store has pushThrough, and its factory does not connect apps')
+        clients.push(client)
+        return client
+      },
       disturb: async () => created[0]?.disturb?.(),
       job,
       async push(queue, ...texts) {
@@ -134,6 +143,7 @@ export async function withBench(
       waiting: (queue) => store.jobs.peek(queue, 0, 10_000) as Promise<Several<string>>,
     })
   } finally {
+    for (const client of clients) await client.end()
     for (const store of stores) await store.close()
     for (const made of created) await made.destroy()
   }

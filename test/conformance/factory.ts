@@ -10,6 +10,13 @@ export interface StoreFactory {
   create(): Promise<EmptyStore>
 }
 
+/** A connection of an app, without the store. */
+export interface AppClient {
+  query(text: string, values?: string[]): Promise<{ rows: Record<string, unknown>[] }>
+  /** Ends it, also at once and while a transaction is open. */
+  end(): Promise<void>
+}
+
 /** An empty store, for one case. */
 export interface EmptyStore {
   url: string
@@ -17,6 +24,8 @@ export interface EmptyStore {
   destroy(): Promise<void>
   /** Returns what the store contains beside leases, by key or table, read without the store. */
   contents?(): Promise<string[]>
+  /** Opens a connection of an app to the same data. A store with `pushThrough` needs it. */
+  connect?(): Promise<AppClient>
   /** Disturbs the store as may happen at any time; a Redis server forgets its scripts. */
   disturb?(): Promise<void>
 }

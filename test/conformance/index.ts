@@ -5,8 +5,8 @@
  * @example
  * import { describe, test } from 'node:test' // or from 'vitest'
  * import { conformance } from 'highkiq/store/conformance'
- * import './postgres-store.js' // calls registerStore('postgres', …)
- * conformance({ describe, test }, 'Postgres', { shared: true, create: emptyDatabase })
+ * import './mysql-store.js' // calls registerStore('mysql', …)
+ * conformance({ describe, test }, 'MySQL', { shared: true, create: emptyDatabase })
  */
 
 import { type Case, withBench } from './bench.ts'

@@ -9,6 +9,7 @@ import { counters } from './jobs/counters.ts'
 import { iterations } from './jobs/iterations.ts'
 import { maxLength } from './jobs/max-length.ts'
 import { push } from './jobs/push.ts'
+import { pushThrough } from './jobs/push-through.ts'
 import { transaction } from './jobs/transaction.ts'
 import { uniqueJobs } from './jobs/unique.ts'
 import { limits } from './limits/limits.ts'
@@ -60,7 +61,7 @@ import { wait } from './workers/wait.ts'
 
 /** The whole suite, by area of the contract. */
 export const areas = {
-  jobs: [...push, ...maxLength, ...uniqueJobs, ...transaction, ...iterations, ...counters],
+  jobs: [...push, ...maxLength, ...uniqueJobs, ...transaction, ...pushThrough, ...iterations, ...counters],
   workers: [
     ...settleAndFetch,
     ...finishedJobs,

@@ -28,7 +28,13 @@ export const pages = [
 ]
 
 /** The tests of these pages compile and run them, with the framework. */
-export const OF_FRAMEWORKS = ['docs/nestjs.md', 'docs/nextjs.md', 'docs/prisma.md', 'docs/sveltekit.md']
+export const OF_FRAMEWORKS = [
+  'docs/nestjs.md',
+  'docs/nextjs.md',
+  'docs/prisma.md',
+  'docs/sveltekit.md',
+  'docs/transactions.md',
+]
 
 /** The blocks of a page in this language. */
 export function blocksOf(page: string, language: string): Block[] {

@@ -108,10 +108,10 @@ await Fetch.performInline('http://127.0.0.1:1').catch(() => console.log('not the
   },
   'docs/store.md, Register a scheme': {
     files: {
-      'postgres-store.ts': `
+      'mysql-store.ts': `
 import { registerStore } from 'highkiq/store'
 import { openStore } from '${root}dist/store/open.js'
-registerStore('postgres', (_url, settings) => openStore('sqlite::memory:', settings))`,
+registerStore('mysql', (_url, settings) => openStore('sqlite::memory:', settings))`,
     },
     after: `
 const HardJob = hq.job('HardJob', async (ctx, url: string) => ctx.log.info(url))

@@ -104,12 +104,15 @@ export interface Bench {
 }
 
 let databases = 0
+/** Returns the URL of an empty store that is ready; see postgres.setup.ts. */
+export const databasesOfPostgres = { next: (): string | undefined => undefined }
 
-/** The URL of an empty Redis database of its own, where the suite runs on Redis; else undefined. */
+/** The URL of an empty store of its own, where the suite runs on a server of Redis or PostgreSQL; else undefined. */
 export function database(): string | undefined {
-  const server = process.env.HIGHKIQ_TEST_REDIS
+  const { HIGHKIQ_TEST_REDIS: redis, HIGHKIQ_TEST_POSTGRES: postgres } = process.env
+  if (postgres) return databasesOfPostgres.next() ?? `${postgres}?schema=engine_${process.pid}_${databases++}`
   // The server has 10,000, and is emptied before each file.
-  return server && `${server}/${(databases++ % 9999) + 1}`
+  return redis && `${redis}/${(databases++ % 9999) + 1}`
 }
 
 /** An app on an empty file of its own (or on `url`) with a quiet logger and no jitter; closed at the end of the test. */

@@ -8,18 +8,21 @@ import { nginx, systemd } from '../docs/program.ts'
 import { chromium } from '../http/program.ts'
 import { promtool } from '../http/prometheus.ts'
 import { sidekiq } from '../interop/program.ts'
+import { postgres } from '../postgres/program.ts'
 import { faketime, redis } from '../redis/program.ts'
 import { type Program, pathOf, reasonVariable } from './program.ts'
 
 const SCRIPT = fileURLToPath(new URL('./install.sh', import.meta.url))
-const PROGRAMS = [redis, faketime, sidekiq, chromium, zsh, fish, promtool, systemd, nginx]
+const PROGRAMS = [redis, postgres, faketime, sidekiq, chromium, zsh, fish, promtool, systemd, nginx]
 
 /**
  * Sees to it once, before all suites, that the programs are there that suites need: what is missing is installed, where
  * we may. Suites are told what can't be used, and why (see `suite.ts`).
  */
 export default function install(): void {
-  const missing = PROGRAMS.filter(({ executables: [best] }) => !findInPath(best))
+  const missing = PROGRAMS.filter((program) =>
+    program.folders ? !pathOf(program) : !findInPath(program.executables[0]),
+  )
   if (missing.length > 0 && isDebianRoot()) installPackages(missing)
   for (const program of PROGRAMS) {
     const reason = reasonAgainst(program)

@@ -1,16 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { pathOf } from '../programs/program.ts'
+import { type Run, startRun } from '../programs/watched.ts'
 import { stringsOf } from './ask.ts'
 import { freePort } from './port.ts'
 import { redis } from './program.ts'
 
-const WATCHDOG = fileURLToPath(new URL('./watchdog.js', import.meta.url))
 /** Loading a large file takes this long at most. */
 const START_SECONDS = 15
 
@@ -176,42 +173,4 @@ export async function emptyServer(): Promise<RedisServer> {
   const server = await lasting
   await stringsOf(server.port, ['FLUSHALL'], ['SCRIPT', 'FLUSH'])
   return server
-}
-
-/** One process of a server. */
-interface Run {
-  pid: number
-  watchdog: ChildProcess
-  hasEnded: boolean
-  ended: Promise<void>
-}
-
-/**
- * Runs it in a session of its own, so that a signal to the group of the test, like Ctrl-C, does not reach it before
- * the test does.
- */
-async function startRun(folder: string, command: string[]): Promise<Run> {
-  const stdio = ['pipe', 'pipe', 'inherit'] as const
-  const watchdog = spawn(process.execPath, [WATCHDOG, folder, ...command], { stdio: [...stdio], detached: true })
-  const lines = createInterface({ input: watchdog.stdout as NodeJS.ReadableStream })
-  return new Promise((resolve, reject) => {
-    let told = () => {}
-    const ended = new Promise<void>((resolve) => {
-      told = resolve
-    })
-    lines.once('line', (pid) => {
-      if (pid === 'ended') return reject(new Error(`${command[0]} could not be run`))
-      const run: Run = { pid: Number(pid), watchdog, hasEnded: false, ended }
-      // Either the server or its watchdog has ended.
-      const end = () => {
-        run.hasEnded = true
-        told()
-      }
-      lines.once('line', end)
-      lines.once('close', end)
-      resolve(run)
-    })
-    lines.once('close', () => reject(new Error('the watchdog did not start')))
-    watchdog.once('error', reject)
-  })
 }

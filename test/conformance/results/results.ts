@@ -31,6 +31,7 @@ export const results: Case[] = [
   {
     name: 'a waiter gets its result at once, and not those of other ids',
     async run(t) {
+      await t.store.open()
       const waits = [1, 2, 3].map(() => timed(t.store.results.find('a', 10_000)))
       const other = timed(t.store.results.find('b', 400))
       await pause(50)
