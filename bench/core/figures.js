@@ -7,12 +7,12 @@ export const FIGURES = {
   p99: { title: 'p99, ms', better: 'less' },
   start: { title: 'start, ms', better: 'less' },
   client: { title: 'client CPU, µs a job', better: 'less' },
-  redis: { title: 'Redis CPU, µs a job', better: 'less' },
+  redis: { title: 'server CPU, µs a job', better: 'less' },
   idleClient: { title: 'client CPU, ms/s', better: 'less' },
-  idleRedis: { title: 'Redis CPU, ms/s', better: 'less' },
+  idleRedis: { title: 'server CPU, ms/s', better: 'less' },
   commands: { title: 'commands/s', better: 'less' },
   memory: { title: 'memory, MB', better: 'less' },
-  cost: { title: 'CPU of client and Redis, µs a job', better: 'less' },
+  cost: { title: 'CPU of client and server, µs a job', better: 'less' },
   bytes: { title: 'bytes a queued job', better: 'less' },
 }
 

@@ -19,6 +19,8 @@ export function ratiosOf(driver) {
     'process.noop.redis/bullmq': against('process.noop', 'rate', 'highkiq-redis', 'bullmq'),
     'process.noop.redis/floor': against('process.noop', 'rate', 'highkiq-redis', 'raw-redis'),
     'process.noop.sqlite/floor': against('process.noop', 'rate', sqlite, `raw-${driver}`),
+    'process.noop.postgres/pg-boss': against('process.noop', 'rate', 'highkiq-postgres', 'pg-boss'),
+    'process.noop.postgres/graphile-worker': against('process.noop', 'rate', 'highkiq-postgres', 'graphile-worker'),
     'enqueue.bulk.redis/bullmq': against('enqueue.bulk', 'rate', 'highkiq-redis', 'bullmq'),
     'latency.p50.redis/raw': against('latency.idle', 'p50', 'highkiq-redis', 'raw-redis'),
     'tracked/untracked.redis': within('highkiq-redis', 'seconds', 'tracked.tracked', 'tracked.untracked'),

@@ -57,7 +57,7 @@ export async function runPlan(plan, { rounds, jobs, warmup, quick, deep }) {
             failures.push(`${title}: ${error.message.split('\n').slice(0, 2).join(': ')}`)
             process.stderr.write(`round ${round + 1}/${rounds}  ${title} FAILED: ${error.stack}\n`)
           }
-          store.close()
+          await store.close()
         }
       }
       round++

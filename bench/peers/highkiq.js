@@ -1,4 +1,4 @@
-// Highkiq on Redis, and on each SQLite driver that this Node has, with both durabilities.
+// Highkiq on Redis, on PostgreSQL, and on each SQLite driver that this Node has, with both durabilities.
 import { isBuiltin } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { versionOf } from '../core/install.js'
@@ -65,6 +65,9 @@ const sqlite = (driver, synchronous) => (path) => `sqlite:${path}?driver=${drive
 export default [
   highkiq('highkiq-redis', 'Highkiq on Redis', 1, 'redis', (url) => url, {
     version: () => `ioredis ${versionOf('ioredis', home)}`,
+  }),
+  highkiq('highkiq-postgres', 'Highkiq on PostgreSQL', 21, 'postgres', (url) => url, {
+    version: () => `pg ${versionOf('pg', home)}`,
   }),
   highkiq('highkiq-libsql', 'Highkiq on libsql', 11, 'sqlite', sqlite('libsql', 'full'), libsql),
   highkiq('highkiq-libsql-normal', 'Highkiq on libsql, normal', 12, 'sqlite', sqlite('libsql', 'normal'), libsql),

@@ -1,0 +1,70 @@
+// pg-boss 10, the last one for Node 20. Its `work` asks twice a second at most, so under load its own `fetch` and `complete` are
+// called in two loops, each with as many jobs as half of the slots; an idle loop asks twice a second, as `work` does.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { versionOf } from '../core/install.js'
+
+const POLL_MS = 500
+const nameOf = (queue) => `queue${queue}`
+
+async function openBoss({ url, queues = 1 }) {
+  const { default: PgBoss } = await import('pg-boss')
+  const boss = new PgBoss({ connectionString: url, schedule: false, supervise: false, max: 10 })
+  boss.on('error', console.error)
+  await boss.start()
+  for (let queue = 0; queue < queues; queue++) await boss.createQueue(nameOf(queue))
+  return boss
+}
+
+const close = (boss) => boss.stop({ graceful: false, wait: true })
+
+export default {
+  name: 'pg-boss',
+  title: 'pg-boss',
+  order: 22,
+  store: 'postgres',
+  comparedTo: 'highkiq-postgres',
+  fromNpm: true,
+  version: () => versionOf('pg-boss'),
+  async producer(options) {
+    const boss = await openBoss(options)
+    return {
+      add: (args, { queue, delay }) =>
+        boss.send(nameOf(queue), { args }, delay ? { startAfter: new Date(Date.now() + delay) } : {}),
+      addBulk: (rows, { queue }) => boss.insert(rows.map((args) => ({ name: nameOf(queue), data: { args } }))),
+      close: () => close(boss),
+    }
+  },
+  async worker(options, handler) {
+    const boss = await openBoss(options)
+    const batchSize = Math.max(1, Math.ceil(options.concurrency / 2))
+    let stopped = false
+    async function loop(name) {
+      while (!stopped) {
+        const jobs = await boss.fetch(name, { batchSize })
+        if (jobs.length === 0) {
+          await sleep(POLL_MS)
+          continue
+        }
+        await Promise.all(jobs.map(({ data }) => handler(data.args)))
+        const ids = jobs.map(({ id }) => id)
+        await boss.complete(name, ids)
+      }
+    }
+    const names = Array.from({ length: options.queues }, (_, queue) => nameOf(queue))
+    const loops = names.flatMap((name) => [loop(name), loop(name)])
+    return {
+      async close() {
+        stopped = true
+        await Promise.all(loops)
+        await close(boss)
+      },
+    }
+  },
+  async queued(options) {
+    const boss = await openBoss(options)
+    let sum = 0
+    for (let queue = 0; queue < (options.queues ?? 1); queue++) sum += await boss.getQueueSize(nameOf(queue))
+    await close(boss)
+    return sum
+  },
+}
