@@ -29,10 +29,10 @@ onPostgres('rows of tasks in PostgreSQL', () => {
       const [busy, task] = [await taskWith(t, 1, 9, { queue: 'busy' }), await taskWith(t, 2, 9)]
       const owner = await t.owner()
       const taken: FetchedJob[] = await t.fetch(owner, 'q', 3)
-      await withClient(t, async (client, schema) => {
+      await withClient(t, async (client) => {
         await client.query('BEGIN')
-        await client.query('SELECT pg_advisory_xact_lock_shared($1)', [lockOf(schema)])
-        await client.query(`SELECT 1 FROM ${schema}.task_record WHERE id = $1 FOR UPDATE`, [busy.id])
+        await client.query('SELECT pg_advisory_xact_lock_shared($1)', [lockOf('highkiq')])
+        await client.query(`SELECT 1 FROM highkiq.task_record WHERE id = $1 FOR UPDATE`, [busy.id])
         const { started } = await t.settleAndFetch(owner, { started: taken.map((one) => begin(one)) })
         expect(started).toEqual(['ok', 'ok', 'ok'])
         const settlements = taken.map((one) => finish(one))
@@ -155,8 +155,8 @@ onPostgres('rows of tasks in PostgreSQL', () => {
         moveToDead(second, 5, { code: 'TypeError' }),
       ]
       await t.settleAndFetch(owner, { settlements })
-      await withClient(t, async (client, schema) => {
-        const { rows: found } = await client.query(`SELECT * FROM ${schema}.task WHERE meta->>'tenant' = '7'`)
+      await withClient(t, async (client) => {
+        const { rows: found } = await client.query(`SELECT * FROM highkiq.task WHERE meta->>'tenant' = '7'`)
         expect(found).toMatchObject([
           {
             ...{ id: task.id, name: 'Import', job: 'RowJob', queue: 'q', state: 'adding', run: '1', single: false },
@@ -165,7 +165,7 @@ onPostgres('rows of tasks in PostgreSQL', () => {
             finished_at: null,
           },
         ])
-        const { rows: events } = await client.query(`SELECT * FROM ${schema}.event WHERE task = $1 ORDER BY index`, [
+        const { rows: events } = await client.query(`SELECT * FROM highkiq.event WHERE task = $1 ORDER BY index`, [
           task.id,
         ])
         const common = { task: task.id, job: 'RowJob', run: 1 }
@@ -200,8 +200,8 @@ onPostgres('rows of tasks in PostgreSQL', () => {
           },
         ])
         await t.store.tasks.delete(task.id, 1)
-        expect((await client.query(`SELECT * FROM ${schema}.task`)).rows).toEqual([])
-        expect((await client.query(`SELECT * FROM ${schema}.event`)).rows).toEqual([])
+        expect((await client.query(`SELECT * FROM highkiq.task`)).rows).toEqual([])
+        expect((await client.query(`SELECT * FROM highkiq.event`)).rows).toEqual([])
       })
     }))
 })
@@ -217,14 +217,11 @@ async function states(t: Bench, tasks: readonly { id: string }[]): Promise<strin
 }
 
 /** Runs `use` with a connection of the app to the database of the store. */
-async function withClient(t: Bench, use: (client: pg.Client, schema: string) => Promise<void>): Promise<void> {
-  const url = new URL(t.url)
-  const schema = url.searchParams.get('schema') as string
-  url.search = ''
-  const client = new pg.Client(url.href)
+async function withClient(t: Bench, use: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = new pg.Client(t.url)
   await client.connect()
   try {
-    await use(client, schema)
+    await use(client)
   } finally {
     await client.end()
   }
