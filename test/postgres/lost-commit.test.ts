@@ -7,21 +7,18 @@ import { onPostgres } from './suite.ts'
 
 /** Ends the connection at the next COMMIT of a transaction that has changed this table; later ones succeed. */
 async function loseCommit(t: Bench, table: string): Promise<void> {
-  const url = new URL(t.url)
-  const schema = url.searchParams.get('schema') as string
-  url.search = ''
-  const client = new pg.Client(url.href)
+  const client = new pg.Client(t.url)
   await client.connect()
   try {
     // A rollback does not set a sequence back.
     await client.query(`
-      CREATE SEQUENCE ${schema}.lost;
-      CREATE FUNCTION ${schema}.lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-        IF nextval('${schema}.lost') = 1 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+      CREATE SEQUENCE highkiq.lost;
+      CREATE FUNCTION highkiq.lose() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF nextval('highkiq.lost') = 1 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
         RETURN NULL;
       END $$;
-      CREATE CONSTRAINT TRIGGER lose AFTER INSERT OR UPDATE ON ${schema}.${table}
-        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ${schema}.lose()`)
+      CREATE CONSTRAINT TRIGGER lose AFTER INSERT OR UPDATE ON highkiq.${table}
+        DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION highkiq.lose()`)
   } finally {
     await client.end()
   }
