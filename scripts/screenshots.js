@@ -138,13 +138,13 @@ async function photograph(url, known) {
         return { view, page }
       }),
     )
-    // Some charts are of what the page has seen.
+    // The server takes samples only while a page is open.
     await Promise.all(views.map(({ page }) => page.goto(addressOf('task'))))
     await sleep(Number(options.seconds) * 1000)
     for (const name of names) {
       const { act } = PAGES[name]
       for (const { view, page } of views) {
-        if (name !== 'task') await page.goto(addressOf(name))
+        await page.goto(addressOf(name))
         await page.locator('h1').first().waitFor()
         await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
         await act?.(page, known)
