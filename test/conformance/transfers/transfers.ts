@@ -178,6 +178,7 @@ export const transfers: Case[] = [
   },
   {
     name: 'put forgets a page after 10,000 newer ones',
+    seconds: 90,
     async run(t) {
       const { transfers } = t.store
       expect(await transfers.put(page(0), [], NOW)).toBe('void')

@@ -218,7 +218,7 @@ export const rescue: Case[] = [
   {
     name: 'of two workers that claim the same ended lease one succeeds',
     async run(t) {
-      const owner = await t.owner({ seconds: 0.02 })
+      const owner = await t.owner({ seconds: 0.3 })
       const { ends } = await ended(t, owner)
       const answers = await Promise.all([
         t.store.workers.claim(owner, { ends }),
