@@ -1,4 +1,4 @@
-// graphile-worker 0.16, the last one for Node 20, with its own defaults but for the slots and connections.
+// graphile-worker 0.16, the last version that runs on Node 20, with its own defaults but for the slots and connections.
 import { versionOf } from '../core/install.js'
 
 const nameOf = (queue) => `queue${queue}`

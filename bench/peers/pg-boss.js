@@ -1,4 +1,4 @@
-// pg-boss 10, the last one for Node 20. Its `work` asks twice a second at most, so under load its own `fetch` and `complete` are
+// pg-boss 10, the last version that runs on Node 20. Its `work` asks twice a second at most, so under load its own `fetch` and `complete` are
 // called in two loops, each with as many jobs as half of the slots; an idle loop asks twice a second, as `work` does.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { versionOf } from '../core/install.js'

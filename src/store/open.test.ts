@@ -18,14 +18,17 @@ test('an app uses a store of a registered scheme, with its settings', async () =
 
 test('an unknown scheme is refused with the known ones', () => {
   registerStore('fourth', () => openStore('sqlite::memory:'))
-  expect(() => openStore('postgres://me:secret@db/jobs')).toThrow(
-    /^"postgres:\/\/me:\*\*\*@db\/jobs" is not a store URL: .*\(known schemes: redis, .*sqlite, .*fourth\)$/,
+  expect(() => openStore('mysql://me:secret@db/jobs')).toThrow(
+    /^"mysql:\/\/me:\*\*\*@db\/jobs" is not a store URL: .*\(known schemes: postgres, .*redis, .*sqlite, .*fourth\)$/,
   )
 })
 
 test.each([
-  ['sqlite', 'scheme must not be one of redis, rediss, redis+sentinel, rediss+sentinel, sqlite (got "sqlite")'],
-  ['Postgres:', 'scheme must be a URL scheme in small letters (got "Postgres:")'],
+  [
+    'sqlite',
+    'scheme must not be one of postgres, postgresql, redis, rediss, redis+sentinel, rediss+sentinel, sqlite (got "sqlite")',
+  ],
+  ['MySQL:', 'scheme must be a URL scheme in small letters (got "MySQL:")'],
 ])('registerStore refuses the scheme %s', (scheme, message) => {
   expect(() => registerStore(scheme, () => openStore('sqlite::memory:'))).toThrow(message)
 })

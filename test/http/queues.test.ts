@@ -57,6 +57,8 @@ test('queues are listed with size, latency, and the processes that serve them', 
   const info = { queues: ['low'], concurrency: 7, hostname: 'ruby' }
   const about = { concurrency: 7, busy: 0, beat: Date.now(), quiet: false, rss: 1 }
   await t.hq.store.workers.heartbeat({ identity: 'ruby:1:abc', info: JSON.stringify(info), ...about }, 60)
+  // After a change the server reads its lists again.
+  await t.call('POST', '/api/v1/queues/slow/resume')
   const [process] = (await t.call('GET', '/api/v1/processes')).body.items.filter(({ ours }: { ours: boolean }) => ours)
   const slow = await t.call('GET', '/api/v1/queues/slow')
   expect(slow.body).toMatchObject({ backlog: 3, slots: 3, servedBy: [process.identity], ignoredBy: [] })

@@ -42,7 +42,7 @@ export class PostgresJobStore extends PostgresArea implements JobStore {
     this.server.read(async (db) => (await db.all<{ queue: string }>(sql.queue.paused)).map(({ queue }) => queue))
   readonly iterations: JobStore['iterations'] = (jids) => this.server.runOne((db) => readIterations(db, jids))
 
-  // It does not wait for the writers.
+  // This write does not wait for the writers.
   readonly saveIteration: JobStore['saveIteration'] = (jid, state, now) =>
     this.server.runOne((db) => saveIteration(db, jid, state, now))
 }

@@ -43,16 +43,16 @@ export function applyEach<Item>(
   })
 }
 
-/** Moves those jobs that were taken out of their place, and tells of the others that they are gone. */
+/** Moves the jobs that were removed from their queue or set. Answers `gone` for the others. */
 export async function moveAll(
   db: Database,
   ledgers: Ledgers,
   moves: readonly Move[],
-  isTaken: readonly boolean[],
+  isRemoved: readonly boolean[],
 ): Promise<SwapAnswer[]> {
-  await ledgers.prepare(moves.flatMap(({ effects }, i) => (isTaken[i] ? (effects ?? []) : [])))
-  for (const [i, { to, effects }] of moves.entries()) if (isTaken[i]) await move(db, ledgers, to, effects)
-  return isTaken.map((taken) => (taken ? 'ok' : 'gone'))
+  await ledgers.prepare(moves.flatMap(({ effects }, i) => (isRemoved[i] ? (effects ?? []) : [])))
+  for (const [i, { to, effects }] of moves.entries()) if (isRemoved[i]) await move(db, ledgers, to, effects)
+  return isRemoved.map((removed) => (removed ? 'ok' : 'gone'))
 }
 
 /** Moves a job to its destination (null: it is done), and applies its effects, except those `applied` before. */

@@ -13,7 +13,7 @@ export class PostgresResultStore extends PostgresArea implements ResultStore {
       return null
     }, ANSWER_SECONDS)
 
-  // It does not wait for the writers.
+  // This write does not wait for the writers.
   readonly keep: ResultStore['keep'] = async (jid, text, seconds) => {
     await this.server.runOne((db) => keepResult(db, jid, text, seconds))
     await this.server.notify([resultChannel(jid)])

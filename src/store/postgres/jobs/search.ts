@@ -190,7 +190,7 @@ function positionOf(at: string | undefined): number | null {
   return Number.isSafeInteger(position) ? position : null
 }
 
-/** Runs a statement that returns the numbers of some expected in a queue. Returns for each place whether it is among them. */
+/** Runs a statement that returns the numbers of some of the expected jobs. Returns for each job whether it is among them. */
 async function numbered(
   db: Database,
   statement: string,

@@ -15,7 +15,7 @@ export class Arrivals extends Tables {
     else append(to.end === 'front' ? this.#front : this.#back, to.queue, to.text)
   }
 
-  /** Stores the jobs. Whoever reads queues or sets in the same transaction calls it before. */
+  /** Stores the jobs. Call it before a read of queues or sets in the same transaction. */
   async store(): Promise<void> {
     const queues = this.db.get(Queues)
     for (const [queue, texts] of drain(this.#back)) await queues.pushBack(queue, texts)

@@ -1,6 +1,6 @@
 /** Makes the schema, and brings that of an older version up to date, one process at a time. */
 
-import type { ClientBase, Pool } from 'pg'
+import type { ClientBase, Pool, PoolClient } from 'pg'
 import { schema as firstSchema, migrations } from '../sql.generated.ts'
 import { Statements } from './database.ts'
 import { tooNew } from './errors.ts'
@@ -16,7 +16,7 @@ export async function migrate(pool: Pool, schema: string, url: string): Promise<
     await client.query(`BEGIN; SET LOCAL lock_timeout = '30s'; SELECT pg_advisory_xact_lock(${lockOf(schema)})`)
     const version = await versionOf(client, schema)
     if (version > SCHEMA_VERSION) throw tooNew(url, schema, version)
-    if (version === 0) await client.query(`CREATE SCHEMA IF NOT EXISTS "${schema}"`)
+    if (version === 0) await createSchema(client, schema)
     const steps = version === 0 ? [firstSchema] : migrations.slice(version - 1)
     for (const step of steps) await client.query(statements.of(step).text)
     await client.query(`UPDATE "${schema}".schema_version SET version = $1`, [SCHEMA_VERSION])
@@ -27,6 +27,12 @@ export async function migrate(pool: Pool, schema: string, url: string): Promise<
   } finally {
     client.release()
   }
+}
+
+/** Creates the schema if it is not there: a user without the right to create schemas may have an empty one. */
+async function createSchema(client: PoolClient, schema: string): Promise<void> {
+  const { rows } = await client.query('SELECT to_regnamespace($1) IS NOT NULL AS there', [`"${schema}"`])
+  if (!rows[0].there) await client.query(`CREATE SCHEMA "${schema}"`)
 }
 
 /** Returns the version of the schema; 0: there is none. */

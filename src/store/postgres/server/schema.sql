@@ -1,4 +1,4 @@
--- The schema of a new store. A change comes here and, for stores that exist, into a new file of migrations/. `hk.` stands for
+-- The schema of a new store. A change comes here and, for stores that exist, into a new file of server/migrations/. `hk.` stands for
 -- the schema that the store's URL names. Rows are deleted rather than flagged, and each index serves one question. Times are
 -- in milliseconds; `ends` is on the server's clock in milliseconds since the epoch.
 -- `queue` is an id in hk.ready, hk.fetched and hk.ordered_… (of its table hk.queue or hk.ordered_queue), and else a name.
@@ -748,11 +748,11 @@ CREATE TABLE hk.job_event (
   texts  text COLLATE "C" NOT NULL
 );
 
--- Functions: each is one round trip of a hot path. Their plans follow the indexes, whatever the statistics of a table say that
--- had no rows a moment ago. `lock` is the advisory lock of the writers. Those that share it run at the
+-- Functions: each is one round trip of a hot path. Those with SET enable_… = off use the indexes also when the statistics of a
+-- table are old. `lock` is the advisory lock of the writers. Those that share it run at the
 -- same time, and never beside a writer.
 
--- Moves the sums of the changes to the queues and the totals, unless somebody else does so or a writer is at work.
+-- Moves the sums of the changes to the queues and the totals, unless another step moves them or a writer has the lock.
 CREATE FUNCTION hk.sum_changes(lock bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT pg_try_advisory_xact_lock_shared(lock) OR NOT pg_try_advisory_xact_lock(lock + 1) THEN RETURN; END IF;
@@ -767,7 +767,7 @@ BEGIN
   ON CONFLICT (day) DO UPDATE SET processed = stat.processed + excluded.processed;
 END $$;
 
--- Stores jobs without effects at the back of a queue. It takes no lock, so it may be part of a long transaction of the app.
+-- Stores jobs without effects at the back of a queue. It does not wait for the writers.
 -- Returns false, and stores nothing, if the queue is new or hidden.
 CREATE FUNCTION hk.push_plain(lock bigint, queue_name text, texts text[], priority_offset bigint) RETURNS boolean
 LANGUAGE plpgsql AS $$
@@ -1027,7 +1027,7 @@ EXCEPTION WHEN lock_not_available THEN
   RETURN 'no';
 END $$;
 
--- Runs a statement with the values of a JSON array in place of %1$L, %2$L and so on. Returns its rows as JSON, or (has_rows = no) the
+-- Runs a statement with the values of a JSON array instead of %1$L, %2$L and so on. Returns its rows as JSON, or (has_rows = no) the
 -- number of rows that it changed.
 CREATE FUNCTION hk.app_run(statement text, parameters text, has_rows text) RETURNS text LANGUAGE plpgsql
 SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$

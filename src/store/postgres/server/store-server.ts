@@ -25,7 +25,7 @@ interface Opened {
 
 export class StoreServer {
   readonly options: PostgresOptions
-  /** The number of the advisory lock of those who write alone. */
+  /** The number of the advisory lock of the writers. */
   readonly lock: number
   readonly #warn: ((message: string) => void) | undefined
   #opening: Promise<Opened> | undefined
@@ -51,7 +51,7 @@ export class StoreServer {
   async read<T>(work: (db: Database) => T | Promise<T>): Promise<T> {
     const { pool, statements } = await this.#opened()
     const client = await this.#connect(pool)
-    // The first statement is sent with the BEGIN, and nobody waits for the end. If the BEGIN fails, so does the statement.
+    // The first statement is sent with the BEGIN, and no caller waits for the COMMIT. If the BEGIN fails, so does the statement.
     client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY').catch(() => {})
     const end = (how: 'COMMIT' | 'ROLLBACK') => {
       client.query(how).then(
@@ -186,7 +186,7 @@ export class StoreServer {
     })
     if (pooling === 'transaction') {
       this.#warn?.(
-        `${url}: with pooling=transaction workers look for jobs 10 times a second, because nothing can be heard`,
+        `${url}: with pooling=transaction workers look for jobs 10 times a second, because PgBouncer passes no notifications on`,
       )
     }
     const committed = (channels: ReadonlySet<string>) => notifier.notify(channels)

@@ -165,7 +165,7 @@ export class Writer {
   }
 }
 
-/** Plans follow the indexes, whatever the statistics of a table say that had no rows a moment ago. */
+/** Statements use the indexes also when the statistics of a table are old. */
 const PLANS =
   'SET LOCAL jit = off; SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off'
 

@@ -22,7 +22,7 @@ import { isPlainStep, plainStep } from './plain-step.ts'
 import { isRowStep, rowStep } from './row-step.ts'
 import { settleAndFetch } from './settle-and-fetch.ts'
 
-/** A lock that is held for longer than this was taken before the server's clock was set back. */
+/** A lock that is held for longer than this was acquired before the server's clock was set back. */
 const MAX_LOCK_MS = 3_600_000
 /** The name of a claimed owner can't be used again for this long. */
 const REMEMBERED_MS = 3_600_000
@@ -72,7 +72,7 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
       return { stamp, leases: leases.filter((lease) => !lease.claimed && lease.stamp <= (since as number)) }
     })
 
-  /** The tables refer to each other, so there is nothing to tidy. */
+  /** An owner keeps its row while it has jobs, and there are no lists of names beside the tables, so there is nothing to tidy. */
   readonly tidy: WorkerStore['tidy'] = async () => []
 
   readonly claim: WorkerStore['claim'] = (owner, condition) => {
