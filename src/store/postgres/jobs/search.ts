@@ -81,14 +81,14 @@ export class PostgresSearchStore extends PostgresArea implements SearchStore {
       const id = (await db.first<{ id: number }>(sql.queue.id, queue))?.id
       if (id === undefined) return some.map(() => 'gone')
       const pulls = expected.map((place, i) => (some[i]?.[1].to?.to === 'same' ? { ...place, position: null } : place))
-      const isTaken = await numbered(db, sql.search.pull, id, pulls)
+      const isRemoved = await numbered(db, sql.search.pull, id, pulls)
       for (const [n, [, { to }]] of some.entries()) {
         if (to?.to !== 'same') continue
         const { position, text } = expected[n] as ExpectedPosition
-        isTaken[n] = (await db.run(sql.queue.replace, to.text.toWellFormed(), id, position, text)) > 0
+        isRemoved[n] = (await db.run(sql.queue.replace, to.text.toWellFormed(), id, position, text)) > 0
       }
       const moves = some.map(([, { to, effects }]) => ({ to: to?.to === 'same' ? null : to, effects }))
-      return await moveAll(db, ledgers, moves, isTaken)
+      return await moveAll(db, ledgers, moves, isRemoved)
     })
   }
 
