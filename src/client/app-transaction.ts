@@ -39,7 +39,8 @@ export interface SqlPool {
   readonly totalCount: number
 }
 
-interface SqlPoolClient extends SqlClient {
+/** A connection of a pool. `release(true)` closes it. */
+export interface SqlPoolClient extends SqlClient {
   release(error?: Error | boolean): void
 }
 

@@ -13,7 +13,7 @@ import { type Case, withBench } from './bench.ts'
 import type { StoreFactory } from './factory.ts'
 import { areas } from './suite.ts'
 
-export type { EmptyStore, StoreFactory } from './factory.ts'
+export type { AppClient, EmptyStore, StoreFactory } from './factory.ts'
 
 /** The part of a test runner that registers the cases: that of node:test, of vitest, or one like them. */
 export interface TestRunner {
