@@ -78,7 +78,7 @@ async function pushPlain(
   wakes: boolean,
 ): Promise<void> {
   for (const slice of slicesOf(items, ({ text }) => text.length)) {
-    const names = slice.map(({ queue }) => baseQueue(queue))
+    const names = slice.map(({ queue }) => baseQueue(queue).toWellFormed())
     const ids = names.map((name) => queues.get(name))
     const offsets = slice.map(({ queue }) => priorityOffset(queue))
     const texts = slice.map(({ text }) => storedText(text.toWellFormed()))
@@ -140,7 +140,8 @@ async function undoable(app: AppConnection, work: () => Promise<void>): Promise<
  */
 async function showQueues(server: StoreServer, names: readonly string[], queues: Map<string, number>): Promise<void> {
   for (;;) {
-    const missing = names.filter((name) => !queues.has(name))
+    // In one order, so that two transactions do not wait for each other.
+    const missing = names.filter((name) => !queues.has(name)).toSorted()
     if (missing.length === 0) return
     const shown = await server.runOne((db) => db.all<{ name: string; id: number }>(sql.app.show, missing))
     for (const { name, id } of shown) queues.set(name, id)
@@ -150,7 +151,7 @@ async function showQueues(server: StoreServer, names: readonly string[], queues:
 function queueOf(item: ThroughItem): string[] {
   const { to, queue } = ('task' in item ? item.item : item) as { to: string; queue: string }
   if ('push' in item) return item.push.members.flatMap((member) => (member.item ? queueOf(member.item) : []))
-  return to === 'queue' ? [baseQueue(queue)] : []
+  return to === 'queue' ? [baseQueue(queue).toWellFormed()] : []
 }
 
 function isPlainItem(item: ThroughItem): item is PlainItem {

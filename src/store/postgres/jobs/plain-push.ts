@@ -3,7 +3,7 @@
 import { baseQueue } from '../../../job/priority.ts'
 import type { PushItem } from '../../contract.ts'
 import { priorityOffset } from '../queues/queues.ts'
-import type { StoreServer } from '../server/store-server.ts'
+import { ANSWER_SECONDS, type StoreServer } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
 
 /** Whether a job is only put at the back of a queue. */
@@ -27,9 +27,7 @@ export async function pushPlain(server: StoreServer, queue: string, items: reado
       )
       return row?.pushed
     })
-  if (!(await push())) {
-    await server.write((db) => db.run(sql.queue.show, name))
-    await push()
-  }
+  // Another process may hide the queue again before the push.
+  while (!(await push())) await server.write((db) => db.run(sql.queue.show, name), ANSWER_SECONDS)
   await server.notify([name])
 }

@@ -6,6 +6,7 @@ import { queueFull } from '../../../job/queue-full.ts'
 import { NOTHING_REFUSED, ONCE_SECONDS, type PushItem, type RefusedPush } from '../../contract.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import { Arrivals } from '../queues/arrivals.ts'
+import { slicesOf } from '../queues/slices.ts'
 import { UniqueLocks } from '../queues/unique.ts'
 import type { Database } from '../server/database.ts'
 import { isMaybeStored } from '../server/errors.ts'
@@ -24,8 +25,8 @@ export async function pushItems(
   const steps: PushStep<RefusedPush>[] = []
   for (const [queue, some] of byQueue(items)) {
     for (let from = 0; from < some.length; from += CHUNK) {
-      const chunk = some.slice(from, from + CHUNK)
-      steps.push({ items: chunk, put: () => pushPlain(server, queue, chunk) })
+      for (const chunk of slicesOf(some.slice(from, from + CHUNK), ({ text }) => text.length))
+        steps.push({ items: chunk, put: () => pushPlain(server, queue, chunk) })
     }
   }
   return inSteps(steps, { maybeDone: isMaybeStored })

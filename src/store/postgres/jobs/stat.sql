@@ -1,5 +1,5 @@
 -- count: adds to the totals ('') and to the figures of a day.
-INSERT INTO hk.stat AS s (day, processed, failed) VALUES ('', $2, $3), ($1, $2, $3)
+INSERT INTO hk.stat AS s (day, processed, failed) VALUES ($1, $2, $3), ('', $2, $3)
 ON CONFLICT (day) DO UPDATE SET processed = s.processed + excluded.processed, failed = s.failed + excluded.failed;
 
 -- days: returns the figures of days.

@@ -21,7 +21,7 @@ export class Statements {
   of(sql: string): { text: string; name?: string } {
     let statement = this.#known.get(sql)
     if (!statement) {
-      const text = sql.replace(/\bhk\./g, this.#prefix)
+      const text = sql.replace(/\bhk\./g, () => this.#prefix)
       statement = this.#isPrepared ? { text, name: `hk_${createHash('sha1').update(text).digest('hex')}` } : { text }
       this.#known.set(sql, statement)
     }

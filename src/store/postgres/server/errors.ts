@@ -12,7 +12,7 @@ interface PgError extends Error {
 /** The transaction may be run again: a serialization failure, a deadlock, or a lock that was not free in time. */
 const REPEATABLE = new Set(['40001', '40P01', '55P03'])
 /** The server ended the connection: shutdown, crash, not yet started, or an administrator or a time limit ended it. */
-const ENDED = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '08000', '08001', '08003', '08004', '08006'])
+const ENDED = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '25P04'])
 /** Settings of the server or rights of the user keep Highkiq from working. */
 const UNUSABLE = new Set(['28000', '28P01', '3D000', '42501', '53300', '25006'])
 /** A schema, a table, a column or a function is not there. */
@@ -33,9 +33,10 @@ export function isRepeatable(thrown: unknown): boolean {
 export function isLost(thrown: unknown): boolean {
   if (!(thrown instanceof Error) || thrown instanceof HighkiqError) return false
   const { severity, code } = thrown as PgError
-  if (severity !== undefined) return ENDED.has(code ?? '')
+  if (severity !== undefined)
+    return severity === 'FATAL' || severity === 'PANIC' || /^08/.test(code ?? '') || ENDED.has(code ?? '')
   // The driver has no code for a connection that was ended, or for an answer that did not come in time.
-  return /^E[A-Z]+$/.test(code ?? '') || /connection|timeout/i.test(thrown.message)
+  return /^E[A-Z_]+$/.test(code ?? '') || /connection|timeout/i.test(thrown.message)
 }
 
 /** Returns an error of the server or the connection as one that says what to do; any other error as it is. */

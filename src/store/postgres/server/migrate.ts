@@ -13,7 +13,9 @@ export async function migrate(pool: Pool, schema: string, url: string): Promise<
   const client = await pool.connect()
   const statements = new Statements(schema, false)
   try {
-    await client.query(`BEGIN; SET LOCAL lock_timeout = '30s'; SELECT pg_advisory_xact_lock(${lockOf(schema)})`)
+    await client.query(
+      `BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = '30s'; SELECT pg_advisory_xact_lock(${lockOf(schema)})`,
+    )
     const version = await versionOf(client, schema)
     if (version > SCHEMA_VERSION) throw tooNew(url, schema, version)
     if (version === 0) await createSchema(client, schema)

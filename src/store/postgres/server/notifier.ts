@@ -126,7 +126,12 @@ export class Notifier {
     client.on('error', lost)
     client.on('end', lost)
     client.on('notification', ({ payload = '' }) => this.#heard(payload))
-    await client.query(`LISTEN "${this.#options.channel}"`)
+    try {
+      await client.query(`LISTEN "${this.#options.channel}"`)
+    } catch (thrown) {
+      await client.end().catch(() => undefined)
+      throw thrown
+    }
     this.#client = client
     this.#hears = true
     // What was sent before is not heard.

@@ -789,7 +789,8 @@ END $$;
 CREATE FUNCTION hk.step_plain(
   lock bigint, owner_name text, ended_queues bigint[], ended_positions bigint[], today text, names text[], most bigint
 ) RETURNS TABLE (kind text, queue_id bigint, at_position bigint, queue_name text, job text) LANGUAGE plpgsql
-SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET lock_timeout = '5s' AS $$
 DECLARE
   own bigint;
   gone_queues bigint[];
@@ -863,7 +864,8 @@ CREATE FUNCTION hk.step_rows(
   message_tasks text[], message_rows bigint[], message_times bigint[], message_codes text[], message_params text[],
   first_messages bigint, last_messages bigint
 ) RETURNS TABLE (kind text, queue_id bigint, at_position bigint, queue_name text, job text) LANGUAGE plpgsql
-SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET lock_timeout = '5s' AS $$
 DECLARE
   own bigint;
   left_begun bigint := cardinality(begun_rows);
@@ -980,7 +982,7 @@ BEGIN
       );
     END IF;
     IF failures > 0 THEN
-      INSERT INTO hk.stat AS stat (day, failed) VALUES ('', failures), (today, failures)
+      INSERT INTO hk.stat AS stat (day, failed) VALUES (today, failures), ('', failures)
       ON CONFLICT (day) DO UPDATE SET failed = stat.failed + excluded.failed;
     END IF;
   EXCEPTION WHEN SQLSTATE 'HK001' THEN

@@ -2,7 +2,7 @@
 
 import type { Client, Pool, PoolClient } from 'pg'
 import { Database, Statements } from './database.ts'
-import { closedError, explain, isLost, noteMaybeStored } from './errors.ts'
+import { closedError, explain, isLockTimeout, isLost, isRepeatable, noteMaybeStored } from './errors.ts'
 import { lockOf } from './lock.ts'
 import { migrate } from './migrate.ts'
 import { channelOf, Notifier } from './notifier.ts'
@@ -15,6 +15,8 @@ export const ANSWER_SECONDS = 5
 
 /** A statement without an answer for this long ends its connection. */
 const QUERY_SECONDS = 30
+/** How often a single statement runs that a deadlock ends. */
+const MOST_ATTEMPTS = 5
 
 interface Opened {
   pool: Pool
@@ -71,6 +73,18 @@ export class StoreServer {
 
   /** Runs `work`, which is a single statement, and so needs no transaction. */
   async runOne<T>(work: (db: Database) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#runOnce(work)
+      } catch (thrown) {
+        // A statement that failed by a deadlock was rolled back.
+        if (!isRepeatable(thrown) || isLockTimeout(thrown) || attempt === MOST_ATTEMPTS)
+          throw explain(this.options.url, thrown)
+      }
+    }
+  }
+
+  async #runOnce<T>(work: (db: Database) => Promise<T>): Promise<T> {
     const { pool, statements } = await this.#opened()
     const client = await this.#connect(pool)
     try {
@@ -79,8 +93,9 @@ export class StoreServer {
       return answer
     } catch (thrown) {
       client.release(isLost(thrown))
+      if (!isLost(thrown)) throw thrown
       const error = explain(this.options.url, thrown)
-      if (isLost(thrown)) noteMaybeStored(error)
+      noteMaybeStored(error)
       throw error
     }
   }
@@ -170,7 +185,11 @@ export class StoreServer {
     const pool = openPool(pg, { ...config, max: connections })
     // An error of a connection rejects the statement under way, and the pool opens another connection for the next one.
     pool.on('error', () => {})
-    pool.on('connect', (client) => client.on('error', () => {}))
+    pool.on('connect', (client) => {
+      client.on('error', () => {})
+      // A role or a database may have another default, with which a statement does not see what was committed while it waited.
+      if (pooling === 'session') client.query("SET default_transaction_isolation = 'read committed'").catch(() => {})
+    })
     try {
       await migrate(pool, schema, url)
     } catch (thrown) {

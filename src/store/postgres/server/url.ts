@@ -21,8 +21,8 @@ export interface PostgresOptions {
 const PG_OPTIONS = ['application_name', 'host', 'sslmode', 'sslcert', 'sslkey', 'sslrootcert']
 const OPTIONS = ['schema', 'connections', 'pooling', ...PG_OPTIONS]
 const MAX_CONNECTIONS = 100
-/** PostgreSQL cuts longer names. */
-const MAX_NAME_BYTES = 63
+/** PostgreSQL cuts names of more than 63 bytes, and the channel of notifications has the schema's and eight more. */
+const MAX_NAME_BYTES = 55
 
 /**
  * Reads `postgres://[user[:password]@]host[:port]/database`. Options: `?schema=name` (highkiq), `connections=N` (5),
@@ -43,8 +43,13 @@ export function readPostgresUrl(url: string): PostgresOptions {
     throw invalid(`${shown}: unknown option ${JSON.stringify(name)}; there are ${OPTIONS.join(', ')}`)
   }
   const schema = searchParams.get('schema') ?? 'highkiq'
-  if (schema === '' || Buffer.byteLength(schema) > MAX_NAME_BYTES || /[\0"]/.test(schema) || schema.startsWith('pg_')) {
-    const rule = `a name of at most ${MAX_NAME_BYTES} bytes, without quotes, that does not begin with pg_`
+  if (
+    schema === '' ||
+    Buffer.byteLength(schema) > MAX_NAME_BYTES ||
+    !/^[\p{L}\p{N}_-]+$/u.test(schema) ||
+    schema.startsWith('pg_')
+  ) {
+    const rule = `a name of letters, digits, - and _ of at most ${MAX_NAME_BYTES} bytes that does not begin with pg_`
     throw invalid(`${shown}: schema must be ${rule} (got ${JSON.stringify(schema)})`)
   }
   const connections = Number(searchParams.get('connections') ?? 5)

@@ -27,6 +27,8 @@ const IDLE_SECONDS = 3
 const LOCK_SECONDS = 5
 /** An operation is rejected when its transaction has lost the connection so often. */
 const MOST_LOST = 3
+/** The longest time for which `close` waits for operations. */
+const CLOSE_SECONDS = 5
 
 export interface WriterOptions {
   pool: Pool
@@ -45,6 +47,7 @@ export class Writer {
   #operations: Operation[] = []
   #running: Promise<void> | undefined
   #closed = false
+  #closeBy = Number.POSITIVE_INFINITY
   /** Whether others keep the lock, and a warning has said so. */
   #hasWarned = false
 
@@ -63,24 +66,31 @@ export class Writer {
 
   async close(): Promise<void> {
     this.#closed = true
+    // No operation keeps the process from ending, while another transaction keeps the lock.
+    const end = performance.now() + CLOSE_SECONDS * 1000
+    this.#closeBy = end
     await this.#running
   }
 
   async #runAll(): Promise<void> {
     // Operations of the same turn of the event loop share the transaction.
     await null
-    while (this.#operations.length > 0) {
-      this.#rejectLate()
-      if (this.#operations.length > 0) await this.#runSome()
+    try {
+      while (this.#operations.length > 0) {
+        this.#rejectLate()
+        if (this.#operations.length > 0) await this.#runSome()
+      }
+    } finally {
+      this.#running = undefined
     }
-    this.#running = undefined
   }
 
   #rejectLate(): void {
     const now = performance.now()
-    const late = this.#operations.filter(({ deadline }) => deadline <= now)
+    const isLate = ({ deadline }: Operation) => Math.min(deadline, this.#closeBy) <= now
+    const late = this.#operations.filter(isLate)
     if (late.length === 0) return
-    this.#operations = this.#operations.filter(({ deadline }) => deadline > now)
+    this.#operations = this.#operations.filter((operation) => !isLate(operation))
     const message = `${this.#options.url}: the server did not answer in time, or another transaction keeps Highkiq's lock; nothing was stored: see pg_stat_activity`
     for (const { reject } of late) reject(new HighkiqError('STORE_TIMEOUT', message))
   }
@@ -114,7 +124,7 @@ export class Writer {
       await client.query('COMMIT')
       client.release()
       client = undefined
-      this.#operations.unshift(...operations.slice(begun))
+      this.#operations = operations.slice(begun).concat(this.#operations)
       this.#options.committed(db.notifications)
       for (const [i, { resolve }] of operations.slice(0, begun).entries()) resolve(answers[i] as never)
     } catch (thrown) {
@@ -127,7 +137,7 @@ export class Writer {
   /** Nothing was committed: the operations run again on another connection, unless that happens too often. */
   #repeat(operations: Operation[], thrown: unknown): void {
     for (const operation of operations) operation.lost++
-    this.#operations.unshift(...operations.filter(({ lost }) => lost < MOST_LOST))
+    this.#operations = operations.filter(({ lost }) => lost < MOST_LOST).concat(this.#operations)
     const error = explain(this.#options.url, thrown)
     for (const { lost, reject } of operations) if (lost >= MOST_LOST) reject(error)
   }
@@ -141,18 +151,18 @@ export class Writer {
   ): void {
     if (isRepeatable(thrown)) {
       if (isLockTimeout(thrown)) this.#warnOfLock()
-      this.#operations.unshift(...operations)
+      this.#operations = operations.concat(this.#operations)
       return
     }
     const error = explain(this.#options.url, thrown)
     if (current && !isLost(thrown)) {
       // Only this operation is rejected. The others were rolled back with it, and run again.
-      this.#operations.unshift(...operations.filter((one) => one !== current))
+      this.#operations = operations.filter((one) => one !== current).concat(this.#operations)
       current.reject(error)
       return
     }
     if (committed !== undefined && isLost(thrown)) noteMaybeStored(error)
-    this.#operations.unshift(...operations.slice(committed ?? operations.length))
+    this.#operations = operations.slice(committed ?? operations.length).concat(this.#operations)
     for (const { reject } of operations.slice(0, committed)) reject(error)
   }
 
@@ -160,7 +170,7 @@ export class Writer {
     if (this.#hasWarned) return
     this.#hasWarned = true
     this.#options.warn?.(
-      `${this.#options.url}: another transaction has kept Highkiq's advisory lock for ${LOCK_SECONDS} s: until it ends, only plain jobs are pushed, fetched and settled (pg_locks has its process, where locktype is advisory)`,
+      `${this.#options.url}: another transaction has kept Highkiq's advisory lock for ${LOCK_SECONDS} s: until it ends, only plain jobs are pushed, and no job is fetched or settled (pg_locks has its process, where locktype is advisory)`,
     )
   }
 }

@@ -34,6 +34,11 @@ DELETE FROM hk.fetched AS fetched USING unnest($2::bigint[], $3::bigint[]) AS en
 WHERE fetched.owner = $1 AND fetched.queue = ended.queue AND fetched.position = ended.position
 RETURNING fetched.queue, fetched.position;
 
+-- fetchedBy: returns the fetched jobs of an owner that has a lease.
+SELECT queue.name AS queue, fetched.queue AS "queueId", position, text
+FROM hk.fetched AS fetched JOIN hk.queue AS queue ON queue.id = fetched.queue
+WHERE fetched.owner = (SELECT id FROM hk.owner WHERE name = $1 AND claimed = 0) ORDER BY fetched.queue, position;
+
 -- orphaned: returns jobs of claimed owners, newest first within each queue, because each goes in front of the one before.
 SELECT owner.name AS owner, queue.name AS queue, fetched.queue AS "queueId", position, text
 FROM hk.owner AS owner JOIN hk.fetched AS fetched ON fetched.owner = owner.id JOIN hk.queue AS queue ON queue.id = fetched.queue

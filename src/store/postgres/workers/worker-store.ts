@@ -14,10 +14,12 @@ import { applyEach, move } from '../jobs/moves.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import { parseTicket, Queues, queueAt, ticketOf } from '../queues/queues.ts'
 import { durability } from '../server/diagnosis.ts'
+import { isMaybeStored } from '../server/errors.ts'
 import { ANSWER_SECONDS, PostgresArea } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
 import { Adding } from '../tasks/adding.ts'
 import { Leases } from './leases.ts'
+import { LostFetches } from './lost-fetches.ts'
 import { isPlainStep, plainStep } from './plain-step.ts'
 import { isRowStep, rowStep } from './row-step.ts'
 import { settleAndFetch } from './settle-and-fetch.ts'
@@ -28,7 +30,32 @@ const MAX_LOCK_MS = 3_600_000
 const REMEMBERED_MS = 3_600_000
 
 export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
+  readonly #lost = new LostFetches(this.server)
+
   readonly settleAndFetch: WorkerStore['settleAndFetch'] = async (owner, request) => {
+    const { queues, n } = request.fetch
+    const found = n > 0 ? await this.#lost.find(owner, n) : []
+    const rest = found.length > 0 ? { ...request, fetch: { queues, n: n - found.length } } : request
+    try {
+      const answer = await this.#settleAndFetch(owner, rest)
+      if (answer.fenced) {
+        this.#lost.forget(owner)
+        return answer
+      }
+      const fetched = found.length > 0 ? [...found, ...answer.fetched] : answer.fetched
+      this.#lost.settled(
+        owner,
+        request.settlements.filter((_, i) => answer.settled[i] !== 'error'),
+      )
+      this.#lost.returned(owner, fetched)
+      return { ...answer, fetched }
+    } catch (thrown) {
+      if (isMaybeStored(thrown)) this.#lost.answerLost(owner)
+      throw thrown
+    }
+  }
+
+  async #settleAndFetch(owner: string, request: SettleAndFetch): Promise<SettleAndFetchAnswer> {
     if (isPlainStep(request)) return plainStep(this.server, owner, request)
     try {
       const answer = isRowStep(request) && (await rowStep(this.server, owner, request))
@@ -57,7 +84,11 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
   readonly renew: WorkerStore['renew'] = (owner, seconds) =>
     this.server.runOne((db) => db.get(Leases).renew(owner, seconds))
   readonly release: WorkerStore['release'] = (owner) =>
-    this.server.write(async (db) => (await db.first(sql.owner.release, owner)) !== undefined, ANSWER_SECONDS)
+    this.server.write(async (db) => {
+      const released = (await db.first(sql.owner.release, owner)) !== undefined
+      if (released) this.#lost.forget(owner)
+      return released
+    }, ANSWER_SECONDS)
   readonly leases: WorkerStore['leases'] = () => this.server.runOne((db) => db.get(Leases).list())
 
   readonly ownersOn: WorkerStore['ownersOn'] = async (machine) => {
@@ -189,16 +220,21 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
       return one
     }
     for (const started of request.started) {
-      const one = await alone({ started: [started] }).catch(() => undefined)
+      const one = await alone({ started: [started] }).catch(unlessOfStore)
       answer.started.push(one?.started[0] ?? 'ok')
     }
     for (const settlement of request.settlements) {
-      const one = await alone({ settlements: [settlement] }).catch(() => undefined)
+      const one = await alone({ settlements: [settlement] }).catch(unlessOfStore)
       answer.settled.push(one?.settled[0] ?? 'error')
     }
-    answer.fetched = (await alone({ fetch: request.fetch })).fetched
+    answer.fetched = (await alone({ fetch: request.fetch }).catch(() => undefined))?.fetched ?? []
     return answer
   }
+}
+
+/** An error that says that the store can't be used is about all items of a call, any other one about its item. */
+function unlessOfStore(thrown: unknown): undefined {
+  if (thrown instanceof HighkiqError) throw thrown
 }
 
 /** Returns the running jobs as columns. */
