@@ -106,8 +106,8 @@ test('a missing folder and a folder without write access give an error of one li
 })
 
 test('an error about a store URL names valid ones', async () => {
-  expect(await problem('postgres://me:secret@db/jobs')).toMatch(
-    /^UNKNOWN_STORE "postgres:\/\/me:\*\*\*@db\/jobs" is not a store URL: use redis:.*sqlite:PATH/,
+  expect(await problem('mysql://me:secret@db/jobs')).toMatch(
+    /^UNKNOWN_STORE "mysql:\/\/me:\*\*\*@db\/jobs" is not a store URL: use redis:.*sqlite:PATH/,
   )
   expect(await problem('jobs.db')).toMatch(/^UNKNOWN_STORE /)
   expect(await problem('sqlite:')).toMatch(/^INVALID_OPTION .*needs a path/)

@@ -7,7 +7,7 @@ const COMMANDS: Record<number, string> = {
   0: 'ping time',
   1: 'bitfield del exists get hgetall hkeys hlen hvals llen lpop mget rpop scan select smembers ttl type unlink zcard',
   2: 'blpop expire hdel hexists hget hmget hscan hstrlen incrby lindex lpos lpush pexpire publish rename rpush sadd set setnx sismember smismember srem wait zmscore zrank zrem zrevrank zscan zscore',
-  3: 'getrange hincrby hset hsetnx lrange lrem lset ltrim setrange xrange xrevrange xtrim zadd zcount zrange zrangebylex zrangebyscore zremrangebyrank zremrangebyscore zrevrange zrevrangebylex zrevrangebyscore',
+  3: 'getrange hincrby hset hsetnx lrange lrem lset ltrim setrange xrange xrevrange xtrim zadd zcount zincrby zrange zrangebylex zrangebyscore zremrangebyrank zremrangebyscore zrevrange zrevrangebylex zrevrangebyscore',
   4: 'xadd',
   5: 'blmove',
 }
