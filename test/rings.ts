@@ -22,8 +22,8 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL', Record<st
     'test/client': { rest: 'fast' },
     'test/conformance': {
       rest: 'fast',
-      full: ['exported', 'postgres', 'postgres-long', 'redis-long', 'sqlite-long', 'sqlite-memory'],
-      nightly: ['broken', 'redis-namespace'],
+      full: ['exported', 'postgres', 'redis-long', 'sqlite-long', 'sqlite-memory'],
+      nightly: ['broken', 'postgres-long', 'redis-namespace'],
     },
     'test/cron': { rest: 'full' },
     'test/dashboard': { rest: 'full', fast: ['job'] },
@@ -69,13 +69,13 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL', Record<st
   },
   // The same, of which fewer run before a change is taken: they differ from those on Redis only in the store.
   'on PostgreSQL': {
-    'test/client': { rest: 'nightly', full: ['bulk'] },
+    'test/client': { rest: 'nightly' },
     'test/engine': {
       rest: 'nightly',
-      full: ['crash', 'ordered-crash', 'push'],
+      full: ['crash', 'push'],
       none: ['trouble', 'lease', 'threads', 'signals', 'cron'],
     },
-    'test/inspect': { rest: 'nightly', full: ['all-jobs', 'queues'] },
+    'test/inspect': { rest: 'nightly' },
     'test/tasks': { rest: 'nightly', full: ['life'], none: ['bad-files', 'import'] },
   },
 }
@@ -87,6 +87,7 @@ export const secondsOf: Record<string, number> = {
   'test/tasks/import.test.ts': 75,
   'test/engine/lease.test.ts': 60,
   'test/cli/import.test.ts': 59,
+  'test/conformance/postgres.test.ts': 250,
   'test/docs/nextjs.test.ts': 200,
   'test/docs/nestjs.test.ts': 60,
   'test/docs/site.test.ts': 60,

@@ -12,7 +12,7 @@ import { type SeedCrew, SharedCrew } from './shared-crew.ts'
 
 /** The first seed of a storm, and how many there are. */
 export const FIRST_SEED = Number(process.env.HIGHKIQ_TEST_SEED ?? 1)
-export const SEEDS = Number(process.env.HIGHKIQ_SEEDS ?? 20)
+export const SEEDS = Number(process.env.HIGHKIQ_SEEDS ?? 5)
 const AT_ONCE = 5
 /** The seeds that share their processes. */
 const TOGETHER = 5
