@@ -72,11 +72,11 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL', Record<st
     'test/client': { rest: 'nightly' },
     'test/engine': {
       rest: 'nightly',
-      full: ['crash', 'push'],
+      full: ['push'],
       none: ['trouble', 'lease', 'threads', 'signals', 'cron'],
     },
     'test/inspect': { rest: 'nightly' },
-    'test/tasks': { rest: 'nightly', full: ['life'], none: ['bad-files', 'import'] },
+    'test/tasks': { rest: 'nightly', none: ['bad-files', 'import'] },
   },
 }
 

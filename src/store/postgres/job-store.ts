@@ -7,7 +7,15 @@ import { ANSWER_SECONDS, PostgresArea } from './server/store-server.ts'
 import { sql } from './sql.generated.ts'
 
 export class PostgresJobStore extends PostgresArea implements JobStore {
-  readonly push: JobStore['push'] = (items, now) => pushItems(this.server, items, now)
+  /** Resolves when the pushes before have ended. */
+  #before: Promise<unknown> = Promise.resolve()
+
+  // Calls made one after the other are stored in their order, so they do not run on several connections at once.
+  readonly push: JobStore['push'] = (items, now) => {
+    const pushed = this.#before.then(() => pushItems(this.server, items, now))
+    this.#before = pushed.catch(() => undefined)
+    return pushed
+  }
 
   readonly transaction: JobStore['transaction'] = null
 
