@@ -23,7 +23,7 @@ RELEASE SAVEPOINT highkiq;
 ROLLBACK TO SAVEPOINT highkiq;
 
 -- show: creates queues that do not exist, lists those again that are hidden, and returns their ids. It waits for no transaction of
--- the app: one that has changed a hidden queue lists it. A queue that somebody else creates meanwhile may be missing.
+-- the app: one that has changed a hidden queue lists it. A queue that another process creates meanwhile may be missing.
 WITH shown AS (
   UPDATE hk.queue SET cleared = 0
   WHERE id IN (SELECT id FROM hk.queue WHERE name = ANY($1::text[]) AND cleared = 1 FOR UPDATE SKIP LOCKED)

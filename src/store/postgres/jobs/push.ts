@@ -119,6 +119,6 @@ async function notYetPushed(db: Database, items: readonly PushItem[], now: numbe
   if (ids.length === 0) return items
   await db.run(sql.queue.deleteOldPushes, now - ONCE_SECONDS * 1000)
   const isNew = new Set((await db.all<{ jid: string }>(sql.queue.rememberPushes, ids, now)).map(({ jid }) => jid))
-  // Of several items with the same id one is stored.
+  // The store keeps one of several items with the same id.
   return items.filter(({ once }) => once === undefined || isNew.delete(once))
 }

@@ -34,7 +34,7 @@ export interface Shard {
   died: string | null
 }
 
-/** What one statement returns to an owner. */
+/** The answer of the statement that opens a queue for an owner. */
 export interface OwnersQueue {
   open: OpenQueue
   /** null: the owner has no lease. */
@@ -43,10 +43,10 @@ export interface OwnersQueue {
   hasCancelled: boolean
 }
 
-/** What one statement returns to a push. */
+/** The answer of the statement that opens a queue for a push. */
 export interface PushedQueue {
   open: OpenQueue
-  /** Those of the ids that are in flight, and those that wait. */
+  /** The ids of the push that are in flight, and the ids that wait. */
   inFlight: ReadonlySet<string>
   waiting: ReadonlySet<string>
 }

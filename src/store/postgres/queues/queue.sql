@@ -103,14 +103,8 @@ WHERE queue = $1 AND position >= $2 AND position < $3 AND strpos(text, $4) > 0 O
 SELECT position, text FROM hk.ready
 WHERE queue = $1 AND position >= $2 AND position < $3 AND text = ANY($4::text[]) ORDER BY position DESC;
 
--- remove: deletes one job.
-DELETE FROM hk.ready WHERE queue = $1 AND position = $2 AND text = $3 RETURNING position;
-
 -- replace: gives a job another text.
 UPDATE hk.ready SET text = $1 WHERE queue = $2 AND position = $3 AND text = $4;
-
--- removeTo: deletes the jobs up to a position.
-DELETE FROM hk.ready WHERE queue = $1 AND position <= $2;
 
 -- clearTo: deletes the jobs up to a position that contain none of the texts.
 DELETE FROM hk.ready WHERE queue = $1 AND position <= $2

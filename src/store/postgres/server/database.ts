@@ -87,14 +87,6 @@ export class Database {
     return (await this.all<Row>(sql, ...values))[0]
   }
 
-  /** Returns the server's clock in microseconds since the epoch. It is the clock of leases, locks and limits. */
-  async micros(): Promise<number> {
-    const row = await this.first<{ now: number }>(
-      'SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now',
-    )
-    return (row as { now: number }).now
-  }
-
   #query(sql: string, values: Value[], hasRows: boolean) {
     return this.#connection.query({ ...this.#statements.of(sql), values: values.map(storable), hasRows })
   }

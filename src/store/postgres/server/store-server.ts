@@ -39,10 +39,6 @@ export class StoreServer {
     this.#warn = warn
   }
 
-  get isClosed(): boolean {
-    return this.#closed
-  }
-
   /** Runs `work` in a transaction that writes. @throws STORE_TIMEOUT when it could not begin within `seconds` */
   async write<T>(work: (db: Database) => T | Promise<T>, seconds = Number.POSITIVE_INFINITY): Promise<T> {
     const { writer } = await this.#opened()
