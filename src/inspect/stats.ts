@@ -45,7 +45,7 @@ export async function statsOf(store: Store, now: number): Promise<Stats> {
   return statsFrom({ totals, processes, leases, defaultLatency: queues[0] ? waited(queues[0], now) : 0 })
 }
 
-/** What the figures are made of. */
+/** The values from which the figures are computed. */
 interface StatsParts extends Pick<Stats, 'defaultLatency'> {
   totals: StoreStats
   processes: readonly Pick<ProcessRecord, 'identity' | 'busy'>[]

@@ -49,7 +49,7 @@ async function compute(hq: Highkiq, { filter = '', by = 'seconds', ...wanted }: 
   const { jobs, ...about } = await hq.metrics.top({ ...period, filter })
   if (by !== 'p95') jobs.sort((a, b) => b[by] - a[by])
   const first = by === 'p95' ? jobs : jobs.slice(0, MOST_PERCENTILES)
-  // Of each class only the steps are read in which a run ended.
+  // Read only the steps in which a run of the class ended.
   const read = first.map(({ name, steps }) => ({ name, times: steps.map(({ at }) => at.getTime()) }))
   const percentiles = await percentilesAt(hq, about.step === 60 ? 1 : 10, read)
   const all = jobs.map((job) => ({ ...job, ...(percentiles.get(job.name) ?? NONE) }))

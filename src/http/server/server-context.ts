@@ -135,7 +135,7 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
     taskRates: taskRates(hq),
     dashboard: new Dashboard(options.dashboard),
     delayedRetries: delayedRetries(hq),
-    /** What is read from the store for several answers: it is at most a second old. */
+    /** Values that several answers share. They are at most a second old. */
     reads,
     liveStats,
     liveLists: liveLists(hq, reads),

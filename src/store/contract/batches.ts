@@ -26,9 +26,9 @@ export interface BatchJob {
 /** The `about` of each event, with a line break in the place of its time (ms): no other is in a JSON text. */
 export interface BatchJobEvents {
   pushed: string
-  /** Of a waiting job that goes to the dead set. */
+  /** The events of a waiting job that goes to the dead set. */
   dead?: string
-  /** Of a waiting job that is dropped. */
+  /** The events of a waiting job that is dropped. */
   cancelled?: string
 }
 
