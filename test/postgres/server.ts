@@ -1,8 +1,9 @@
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { openStore } from '#dist/store/open.js'
 import { pathOf } from '../programs/program.ts'
@@ -54,6 +55,18 @@ export class PostgresServer {
     const [command, ...args] = [...asUser(), initdb, '--pgdata', this.#data, ...options] as [string, ...string[]]
     const { status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', cwd: this.folder })
     if (status !== 0) throw new Error(`initdb failed: ${stdout}${stderr}`)
+  }
+
+  /** Makes the data folder of a standby, which receives the changes of the server on this port. */
+  async copy(port: number): Promise<void> {
+    const user = unprivileged()
+    if (user) chownSync(this.folder, user.uid, user.gid)
+    const basebackup = join(dirname(this.#program), 'pg_basebackup')
+    const from = ['--host', '127.0.0.1', '--port', String(port), '--username', NAME]
+    const options = ['--write-recovery-conf', '--checkpoint', 'fast', '--no-sync', '--pgdata', this.#data]
+    const [command, ...args] = [...asUser(), basebackup, ...from, ...options] as [string, ...string[]]
+    // The test itself may be on the way to that server.
+    await promisify(execFile)(command, args, { cwd: this.folder })
   }
 
   /** Starts a server that is not running. Resolves when it answers. */
@@ -132,15 +145,19 @@ export class PostgresServer {
   }
 }
 
-/** Starts a server on a free port. Nothing is synchronized with the disk unless `settings` say so. */
-export async function startPostgres(settings: Settings = {}): Promise<PostgresServer> {
+/**
+ * Starts a server on a free port. Nothing is synchronized with the disk unless `settings` say so. `from` is the port of
+ * another server: then this one is its standby.
+ */
+export async function startPostgres(settings: Settings = {}, from?: number): Promise<PostgresServer> {
   const program = pathOf(postgres)
   if (!program) throw new Error('PostgreSQL is not installed: a suite that needs it says onPostgres()')
   const all = { fsync: false, full_page_writes: false, max_connections: 300, shared_buffers: '64MB', ...settings }
   for (let tries = 1; ; tries++) {
     const server = new PostgresServer(program, await freePort(), all)
     try {
-      server.initialize()
+      if (from === undefined) server.initialize()
+      else await server.copy(from)
       await server.start()
       return server
     } catch (error) {

@@ -31,12 +31,18 @@ export class StoreServer {
   readonly lock: number
   readonly #warn: ((message: string) => void) | undefined
   #opening: Promise<Opened> | undefined
+  #lostAt = Number.NEGATIVE_INFINITY
   #closed = false
 
   constructor(options: PostgresOptions, warn?: (message: string) => void) {
     this.options = options
     this.lock = lockOf(options.schema)
     this.#warn = warn
+  }
+
+  /** When a connection was lost last, on the monotonic clock: since then another server may answer. */
+  get lostAt(): number {
+    return this.#lostAt
   }
 
   /** Runs `work` in a transaction that writes. @throws STORE_TIMEOUT when it could not begin within `seconds` */
@@ -182,7 +188,9 @@ export class StoreServer {
     // An error of a connection rejects the statement under way, and the pool opens another connection for the next one.
     pool.on('error', () => {})
     pool.on('connect', (client) => {
-      client.on('error', () => {})
+      client.on('error', () => {
+        this.#lostAt = performance.now()
+      })
       // A role or a database may have another default, with which a statement does not see what was committed while it waited.
       if (pooling === 'session') client.query("SET default_transaction_isolation = 'read committed'").catch(() => {})
     })

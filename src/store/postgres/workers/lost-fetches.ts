@@ -1,20 +1,25 @@
 /**
- * Finds the jobs that an owner fetched in a step whose answer was lost. They belong to the owner, who does not know them. The
- * statement of such a step may even run later, so the search is repeated for a while.
+ * Finds the jobs that belong to an owner who does not know them. The answer to its fetch was lost; the statement may even run
+ * later, so the search is repeated for a while. Or a standby was promoted that had not received the end of the job: so the
+ * search also follows the loss of any connection.
  */
 
-import type { FetchedJob } from '../../contract.ts'
+import type { FetchedJob, SettleAndFetchAnswer } from '../../contract.ts'
 import { queueAt, ticketOf } from '../queues/queues.ts'
 import type { StoreServer } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
 
-/** How long after a lost answer, and how often, the jobs of the owner are read. */
+/** How long after a lost answer or connection, and how often, the jobs of the owner are read. */
 const SEARCH_MS = 60_000
 const INTERVAL_MS = 1000
 
 interface Owner {
   /** The tickets that were returned to the owner and are not settled. */
   tickets: Set<string>
+  /** The tickets whose settlement was sent, and the answer was lost. */
+  sent: Set<string>
+  /** The tickets that the last search found. An answer may have been on its way to the owner, so the next one decides. */
+  suspects: Set<string>
   searchUntil: number
   searchedAt: number
 }
@@ -31,7 +36,9 @@ export class LostFetches {
   async find(owner: string, n: number): Promise<FetchedJob[]> {
     const known = this.#owners.get(owner)
     const now = performance.now()
-    if (!known || now > known.searchUntil || now < known.searchedAt + INTERVAL_MS) return []
+    if (!known || now < known.searchedAt + INTERVAL_MS) return []
+    const isAnswerLost = now <= known.searchUntil
+    if (!isAnswerLost && now > this.#server.lostAt + SEARCH_MS) return []
     known.searchedAt = now
     type Row = { queue: string; queueId: number; position: number; text: string }
     const rows = await this.#server.runOne((db) => db.all<Row>(sql.owner.fetchedBy, owner))
@@ -40,7 +47,10 @@ export class LostFetches {
       ticket: ticketOf(queueId, position),
       text,
     }))
-    return jobs.filter(({ ticket }) => !known.tickets.has(ticket)).slice(0, n)
+    const unknown = jobs.filter(({ ticket }) => !known.tickets.has(ticket))
+    const { suspects } = known
+    known.suspects = new Set(unknown.map(({ ticket }) => ticket))
+    return unknown.filter(({ ticket }) => isAnswerLost || suspects.has(ticket)).slice(0, n)
   }
 
   returned(owner: string, jobs: readonly FetchedJob[]): void {
@@ -50,13 +60,33 @@ export class LostFetches {
   }
 
   settled(owner: string, settlements: readonly { ticket: string }[]): void {
-    const tickets = this.#owners.get(owner)?.tickets
-    if (tickets) for (const { ticket } of settlements) tickets.delete(ticket)
+    const known = this.#owners.get(owner)
+    if (!known) return
+    for (const { ticket } of settlements) {
+      known.tickets.delete(ticket)
+      known.sent.delete(ticket)
+    }
   }
 
-  /** An answer to the owner was lost. */
-  answerLost(owner: string): void {
-    this.#of(owner).searchUntil = performance.now() + SEARCH_MS
+  /**
+   * Returns the answers with `ok` for jobs that are gone because an earlier step, whose answer was lost, has settled them:
+   * nobody else could, while the owner has its lease.
+   */
+  withEarlier(
+    owner: string,
+    settlements: readonly { ticket: string }[],
+    answers: SettleAndFetchAnswer['settled'],
+  ): SettleAndFetchAnswer['settled'] {
+    const sent = this.#owners.get(owner)?.sent
+    if (!sent?.size) return answers
+    return answers.map((one, i) => (one === 'fenced' && sent.has(settlements[i]?.ticket ?? '') ? 'ok' : one))
+  }
+
+  /** The answer to a step of the owner was lost. */
+  answerLost(owner: string, settlements: readonly { ticket: string }[]): void {
+    const known = this.#of(owner)
+    known.searchUntil = performance.now() + SEARCH_MS
+    for (const { ticket } of settlements) known.sent.add(ticket)
   }
 
   /** The owner has lost its lease, or was released. */
@@ -67,7 +97,13 @@ export class LostFetches {
   #of(name: string): Owner {
     let owner = this.#owners.get(name)
     if (!owner) {
-      owner = { tickets: new Set(), searchUntil: 0, searchedAt: Number.NEGATIVE_INFINITY }
+      owner = {
+        tickets: new Set(),
+        sent: new Set(),
+        suspects: new Set(),
+        searchUntil: 0,
+        searchedAt: Number.NEGATIVE_INFINITY,
+      }
       this.#owners.set(name, owner)
     }
     return owner

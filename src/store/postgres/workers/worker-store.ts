@@ -43,14 +43,15 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
         return answer
       }
       const fetched = found.length > 0 ? [...found, ...answer.fetched] : answer.fetched
+      const settled = this.#lost.withEarlier(owner, request.settlements, answer.settled)
       this.#lost.settled(
         owner,
         request.settlements.filter((_, i) => answer.settled[i] !== 'error'),
       )
       this.#lost.returned(owner, fetched)
-      return { ...answer, fetched }
+      return { ...answer, settled, fetched }
     } catch (thrown) {
-      if (isMaybeStored(thrown)) this.#lost.answerLost(owner)
+      if (isMaybeStored(thrown)) this.#lost.answerLost(owner, request.settlements)
       throw thrown
     }
   }

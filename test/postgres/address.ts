@@ -1,0 +1,51 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+/** An address that leads to one server, and later to another one, such as that of a load balancer. */
+export class Address {
+  readonly #server = createServer((client) => this.#accept(client))
+  readonly #sockets = new Set<Socket>()
+  /** The port that it leads to; undefined: it refuses connections. */
+  #to: number | undefined
+
+  static async open(to: number): Promise<Address> {
+    const address = new Address()
+    address.#to = to
+    address.#server.listen(0, '127.0.0.1')
+    await once(address.#server, 'listening')
+    onTestFinished(() => {
+      address.moveTo(undefined)
+      address.#server.close()
+    })
+    return address
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  /** Cuts all connections. Later ones lead to this port, or are refused. */
+  moveTo(to: number | undefined): void {
+    this.#to = to
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  #accept(client: Socket): void {
+    if (this.#to === undefined) return void client.destroy()
+    const server = connect(this.#to, '127.0.0.1')
+    const cut = () => {
+      client.destroy()
+      server.destroy()
+    }
+    for (const socket of [client, server]) {
+      this.#sockets.add(socket)
+      socket.on('error', cut).on('close', () => {
+        this.#sockets.delete(socket)
+        cut()
+      })
+    }
+    client.pipe(server)
+    server.pipe(client)
+  }
+}

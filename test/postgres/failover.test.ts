@@ -1,0 +1,113 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PushError } from 'highkiq'
+import { expect, onTestFinished, test } from 'vitest'
+import { bench, gate, Heard, until } from '../engine/bench.ts'
+import { Address } from './address.ts'
+import { type PostgresServer, startPostgres } from './server.ts'
+import { onPostgres } from './suite.ts'
+
+const LIMIT = { timeout: 120_000 }
+const PUSHES = 100
+
+/** A primary with a standby. Apps reach the primary at `front`; the standby reaches it at `back`. */
+async function pair({ isSynchronous }: { isSynchronous: boolean }) {
+  // With '*' a commit waits for the standby from the beginning.
+  const primary = await startPostgres(isSynchronous ? { synchronous_standby_names: '*' } : {})
+  onTestFinished(() => primary.remove())
+  const front = await Address.open(primary.port)
+  const back = await Address.open(primary.port)
+  const standby = await startPostgres({}, back.port)
+  onTestFinished(() => standby.remove())
+  const url = new URL(primary.url())
+  url.port = String(front.port)
+  /** The primary dies, the standby is promoted, and the address leads to it. */
+  const failOver = async () => {
+    await primary.kill()
+    front.moveTo(undefined)
+    await standby.query('SELECT pg_promote()')
+    front.moveTo(standby.port)
+  }
+  return { primary, standby, back, url: url.href, failOver }
+}
+
+/** Resolves when the standby shows all that the primary has committed. */
+async function caughtUp(primary: PostgresServer, standby: PostgresServer): Promise<void> {
+  const [{ lsn } = {}] = await primary.query('SELECT pg_current_wal_lsn()::text AS lsn')
+  await until(async () => {
+    const [{ has } = {}] = await standby.query('SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS has', [lsn])
+    return has === true
+  })
+}
+
+onPostgres('a failover', () => {
+  test('to a synchronous standby loses no acknowledged push, and no job runs twice', LIMIT, async () => {
+    const { url, failOver } = await pair({ isSynchronous: true })
+    const t = bench({ url })
+    const ran = new Heard<number>()
+    const job = t.hq.job('Do', async (_ctx, n: number) => ran.say(n))
+    await t.work({ concurrency: 5 })
+    const acknowledged: number[] = []
+    const refused: number[] = []
+    let n = 0
+    let isOver = false
+    const push = async () => {
+      while (!isOver) {
+        const mine = n++
+        await job.performAsync(mine).then(
+          () => acknowledged.push(mine),
+          (thrown) => {
+            expect(thrown).toBeInstanceOf(PushError)
+            if (thrown.maybePushed === false) refused.push(mine)
+          },
+        )
+        await sleep(2)
+      }
+    }
+    const pushing = Promise.all([push(), push(), push()])
+    await until(() => acknowledged.length >= PUSHES)
+    await failOver()
+    const before = acknowledged.length
+    await until(() => acknowledged.length >= before + PUSHES)
+    isOver = true
+    await pushing
+    await until(() => acknowledged.every((one) => ran.all.includes(one)))
+    await t.settled()
+    expect(ran.all.length).toBe(new Set(ran.all).size)
+    expect(refused.filter((one) => ran.all.includes(one))).toEqual([])
+    expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: ran.all.length, failed: 0, fetched: 0 })
+    expect(t.errors.filter(({ error }) => error.code === 'LEASE_LOST')).toEqual([])
+  })
+
+  test(
+    'to an asynchronous standby loses only what it had not received: later pushes, and the ends of jobs, which run again',
+    LIMIT,
+    async () => {
+      const { primary, standby, back, url, failOver } = await pair({ isSynchronous: false })
+      const t = bench({ url })
+      const begun = new Heard<string>()
+      const { opened, open } = gate()
+      const job = t.hq.job('Do', async (_ctx, name: string) => {
+        begun.say(name)
+        if (name === 'ends later') await opened
+      })
+      await t.work({ concurrency: 1 })
+      await job.performAsync('ends later')
+      await begun.atLeast(1)
+      await job.set({ queue: 'other' }).performAsync('received')
+      await caughtUp(primary, standby)
+      back.moveTo(undefined)
+      await job.set({ queue: 'other' }).performAsync('not received')
+      open()
+      const processed = (n: number) => until(async () => (await t.hq.store.metrics.totals()).processed === n)
+      await processed(1)
+      await failOver()
+      await begun.atLeast(2)
+      await processed(1)
+      await t.work({ queues: ['other'] })
+      await begun.atLeast(3)
+      await t.settled()
+      expect(begun.all).toEqual(['ends later', 'ends later', 'received'])
+      expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 2, failed: 0, enqueued: 0, fetched: 0 })
+    },
+  )
+})
