@@ -2,6 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { startPostgres } from '../postgres/server.ts'
+import { onPostgres } from '../postgres/suite.ts'
 import { startServer } from '../redis/server.ts'
 import { onRedis } from '../redis/suite.ts'
 import { freezeWorkers } from './freezes.ts'
@@ -31,6 +33,14 @@ describe('freezes on SQLite', () => {
 onRedis('freezes on Redis', () => {
   test(TITLE, { timeout: 60_000 + rounds * 10_000 }, async () => {
     const server = await startServer({})
+    onTestFinished(() => server.remove())
+    await check(server.url(), temporaryFolder())
+  })
+})
+
+onPostgres('freezes on PostgreSQL', () => {
+  test(TITLE, { timeout: 60_000 + rounds * 10_000 }, async () => {
+    const server = await startPostgres()
     onTestFinished(() => server.remove())
     await check(server.url(), temporaryFolder())
   })

@@ -1,0 +1,96 @@
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chownSync, mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { HighkiqError } from 'highkiq'
+import { expect, onTestFinished, test } from 'vitest'
+import { type Bench, bench, gate, Heard, until } from '../engine/bench.ts'
+import { type PostgresServer, startPostgres } from './server.ts'
+import { onPostgres } from './suite.ts'
+
+/** Sets a setting of the whole server; null: its default. Resolves when new sessions have it. */
+async function configure(server: PostgresServer, name: string, value: string | null): Promise<void> {
+  await server.query(value === null ? `ALTER SYSTEM RESET ${name}` : `ALTER SYSTEM SET ${name} = '${value}'`)
+  await server.query('SELECT pg_reload_conf()')
+}
+
+/** Starts a job that ends when `open` is called. */
+async function withHeldJob(t: Bench) {
+  const ran = new Heard<number>()
+  const { opened, open } = gate()
+  const job = t.hq.job('J', (_ctx, n: number, _ballast: string) => ran.say(n))
+  const held = t.hq.job('Held', async () => {
+    ran.say(-1)
+    await opened
+  })
+  await t.work()
+  await held.performAsync()
+  await ran.atLeast(1)
+  return { job, ran, open }
+}
+
+onPostgres('a server that takes no writes', () => {
+  test('because it is read-only refuses pushes; an ended job is settled later, and does not run again', async () => {
+    const server = await startPostgres()
+    onTestFinished(() => server.remove())
+    const t = bench({ url: server.url() })
+    const { job, ran, open } = await withHeldJob(t)
+    await configure(server, 'default_transaction_read_only', 'on')
+    const refused = await (async () => {
+      for (let n = 0; ; n--) await job.performAsync(n, '')
+    })().catch((thrown: unknown) => thrown)
+    expect(refused).toMatchObject({ maybePushed: false, cause: { code: 'STORE_UNUSABLE' } })
+    const before = ran.all.length
+    open()
+    await until(() => t.errors.length > 0)
+    expect(new Set(t.errors.map(({ error }) => (error as HighkiqError).code))).toEqual(new Set(['STORE_UNUSABLE']))
+    await configure(server, 'default_transaction_read_only', null)
+    await until(() => job.performAsync(1, '').catch(() => null))
+    await until(() => ran.all.includes(1))
+    await t.settled()
+    expect(ran.all.filter((n) => n === -1)).toHaveLength(1)
+    expect(await t.hq.stats()).toMatchObject({ processed: before + 1, failed: 0, retries: 0, dead: 0 })
+  })
+})
+
+/** A disk of so many megabytes in a folder of the server. */
+function mountDisk({ folder }: PostgresServer, megabytes: number) {
+  const disk = join(folder, 'disk')
+  mkdirSync(disk)
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', disk])
+  onTestFinished(() => void execFileSync('umount', ['-l', disk]))
+  const { uid, gid } = statSync(folder)
+  chownSync(disk, uid, gid)
+  return { disk, resize: (size: number) => void execFileSync('mount', ['-o', `remount,size=${size}m`, disk]) }
+}
+
+const canMount = process.getuid?.() === 0 && process.platform === 'linux'
+
+if (canMount) {
+  onPostgres('a disk that is full', () => {
+    test('refuses pushes and stores nothing of them; with more space all stored jobs run', async () => {
+      const server = await startPostgres()
+      onTestFinished(() => server.remove())
+      const { disk, resize } = mountDisk(server, 24)
+      await server.query(`CREATE TABLESPACE small LOCATION '${disk}'`)
+      await server.query('CREATE DATABASE small TABLESPACE small')
+      const t = bench({ url: server.url('', 'small') })
+      const ran = new Heard<number>()
+      const job = t.hq.job('J', (_ctx, n: number, _ballast: string) => ran.say(n))
+      const ballast = randomBytes(1500).toString('hex')
+      let stored = 0
+      const refused = await (async () => {
+        for (; stored < 50_000; stored++) await job.performAsync(stored, ballast)
+      })().catch((thrown: unknown) => thrown)
+      expect(refused).toMatchObject({ code: 'PUSH_FAILED', maybePushed: false, cause: { code: 'STORE_FULL' } })
+      expect(await t.hq.stats()).toMatchObject({ enqueued: stored })
+      resize(200)
+      await t.work()
+      await ran.atLeast(stored)
+      await t.settled()
+      await job.performAsync(stored, ballast)
+      await ran.atLeast(stored + 1)
+      expect(ran.all).toEqual(Array.from({ length: stored + 1 }, (_, n) => n))
+    })
+  })
+}
