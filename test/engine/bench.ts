@@ -185,9 +185,10 @@ export class Child {
   readonly exited: Promise<{ code: number | null; signal: string | null }>
   #heard: { is: string; n: number; resolve: (said: Said[]) => void }[] = []
 
-  constructor(url: string, options: Record<string, unknown> = {}, program = 'child.js') {
+  /** `flags` are those of Node. */
+  constructor(url: string, options: Record<string, unknown> = {}, program = 'child.js', flags: readonly string[] = []) {
     const path = fileURLToPath(new URL(program, import.meta.url))
-    this.process = spawn(process.execPath, [path, url, JSON.stringify(options)], {
+    this.process = spawn(process.execPath, [...flags, path, url, JSON.stringify(options)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     onTestFinished(() => void this.process.kill('SIGKILL'))

@@ -70,6 +70,11 @@ hq.job('Killer', { maxCrashes: 3 }, async (ctx) => {
   process.kill(process.pid, 'SIGKILL')
   await new Promise(() => {})
 })
+/** Uses memory until its process has no more. */
+hq.job('Hungry', () => {
+  say('began')
+  for (const all = []; ; ) all.push(Array(100_000).fill(0.5))
+})
 
 /** Tells each of `n` items, as it begins with it. */
 hq.iterable('Items', {

@@ -26,9 +26,30 @@ test('the jobs of a killed process run again on another worker, long before its 
     retries: 0,
     dead: 0,
   })
-  expect(t.log.lines.filter(({ level }) => level === 'warn')).toMatchObject([
+  // A worker may also warn of the server's settings.
+  expect(t.log.lines.filter(({ level, message }) => level === 'warn' && !message.includes('fsync'))).toMatchObject([
     { about: { jobs: 2 }, message: 'rescued jobs of a process that died' },
   ])
+})
+
+test('when a handler uses up the memory of its process, the jobs of that process run again on another worker', async () => {
+  const t = bench()
+  const ran = new Heard<unknown>()
+  for (const name of ['Long', 'Hungry']) {
+    t.hq.job(name, async (ctx) => ran.say([name, ctx.attempt, ctx.payload.hk_crashes]))
+  }
+  const child = new Child(t.url, { concurrency: 2, leaseSeconds: 300 }, 'child.js', ['--max-old-space-size=50'])
+  await t.hq.push({ class: 'Long', args: [1] })
+  await child.tells('began')
+  await t.hq.push({ class: 'Hungry', args: [] })
+  expect(await child.exited).toMatchObject({ code: null })
+  await t.work({ leaseSeconds: 1 })
+  expect((await ran.atLeast(2)).toSorted()).toEqual([
+    ['Hungry', 1, 1],
+    ['Long', 1, 1],
+  ])
+  await t.settled()
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 2, failed: 0, dead: 0 })
 })
 
 test('when the worker with the leader lock is killed, another one has its work after about a lease', async () => {
