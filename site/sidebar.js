@@ -49,6 +49,7 @@ export const groups = [
   }),
   group('Production', {
     workers: 'Workers',
+    guarantees: 'What is guaranteed',
     deployment: 'Deploy',
     serverless: 'Serverless functions',
     upgrades: 'Upgrade and roll back',
