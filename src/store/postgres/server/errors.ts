@@ -20,6 +20,9 @@ const SCHEMA = new Set(['3F000', '42P01', '42703', '42883'])
 /** The disk is full, or memory is. */
 const FULL = new Set(['53100', '53200'])
 
+/** The codes of Node for a certificate that it does not accept. */
+const CERTIFICATE = /CERT|ISSUER|_SIGNATURE/
+
 /** Returns whether a lock was not free in time. */
 export function isLockTimeout(thrown: unknown): boolean {
   return (thrown as PgError)?.code === '55P03'
@@ -54,6 +57,8 @@ export function explain(url: string, thrown: unknown): unknown {
       'the schema was dropped, or migrated by another version: update Highkiq, and restart the process',
     )
   if (UNUSABLE.has(code)) return of('STORE_UNUSABLE', 'check the URL, and the rights of the user (docs/postgres.md)')
+  if (CERTIFICATE.test(code) || /does not support SSL/.test(thrown.message))
+    return of('STORE_UNUSABLE', 'check sslmode and sslrootcert in the URL (docs/postgres.md)')
   if (code === '57014' || code === '55P03')
     return of('STORE_TIMEOUT', 'another transaction keeps a lock of Highkiq: see pg_stat_activity')
   if (isLost(thrown)) return of('STORE_UNREACHABLE', 'check that the server runs and can be reached')
