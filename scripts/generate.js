@@ -1,21 +1,23 @@
 // Makes the modules that are not written by hand.
 // Turns the *.sql of a store into one typed module, so that no file is read at run time. A statement begins with a
-// comment line `-- name: what it does`. The schema and the migrations are taken as they are, migrations in the order of their names.
+// comment line `-- name: what it does`. The schema, its functions and the migrations are taken as they are, migrations in the order of
+// their names.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 
 const camelCase = (name) => name.replace(/-(.)/g, (_, letter) => letter.toUpperCase())
 
-/** `at` is the folder with schema.sql and migrations/. */
+/** `at` is the folder with schema.sql, migrations/ and, on a server, functions.sql. */
 function generateSql(store, at) {
   const root = new URL(`../src/store/${store}/`, import.meta.url)
   const out = ['// Generated from *.sql by scripts/generate.js. Do not edit.', 'export const sql = {']
   const sqlFiles = readdirSync(root, { recursive: true }).filter((path) => path.endsWith('.sql'))
-  const schema = `${at}/schema.sql`
+  const whole = ['schema', 'functions'].filter((name) => sqlFiles.includes(`${at}/${name}.sql`))
+  const isWhole = (path) => whole.some((name) => path === `${at}/${name}.sql`)
   const isMigration = (path) => path.startsWith(`${at}/migrations/`)
   const textOf = (path) => readFileSync(new URL(path, root), 'utf8')
 
-  for (const path of sqlFiles.filter((path) => path !== schema && !isMigration(path)).sort()) {
+  for (const path of sqlFiles.filter((path) => !isWhole(path) && !isMigration(path)).sort()) {
     const text = textOf(path)
     out.push(`  ${camelCase(path.replace(/^.*\/|\.sql$/g, ''))}: {`)
     const seen = new Set()
@@ -33,7 +35,8 @@ function generateSql(store, at) {
     }
     out.push('  },')
   }
-  out.push('} as const', '', `export const schema = ${JSON.stringify(textOf(schema))}`, '')
+  out.push('} as const', '')
+  for (const name of whole) out.push(`export const ${name} = ${JSON.stringify(textOf(`${at}/${name}.sql`))}`, '')
   out.push('export const migrations: readonly string[] = [')
   for (const path of sqlFiles.filter(isMigration).sort()) {
     out.push(`  ${JSON.stringify(textOf(path))},`)

@@ -26,6 +26,7 @@ import type { JobStore } from './contract/jobs.ts'
 import type { LeftoverStore } from './contract/leftovers.ts'
 import type { LimitStore } from './contract/limits.ts'
 import type { MetricStore } from './contract/metrics.ts'
+import type { MigrationPlan } from './contract/migration-plan.ts'
 import type { OrderedStore } from './contract/ordered.ts'
 import type { OrderedTransferStore } from './contract/ordered-transfers.ts'
 import type { ResultStore } from './contract/results.ts'
@@ -48,6 +49,7 @@ export * from './contract/jobs.ts'
 export * from './contract/leftovers.ts'
 export * from './contract/limits.ts'
 export * from './contract/metrics.ts'
+export * from './contract/migration-plan.ts'
 export * from './contract/ordered.ts'
 export * from './contract/ordered-transfers.ts'
 export * from './contract/push-items.ts'
@@ -102,6 +104,11 @@ export interface Store {
    * @throws STORE_UNREACHABLE, STORE_UNUSABLE when it can't be examined at all
    */
   diagnose?(): Promise<Finding[]>
+  /**
+   * Returns what `open` would do to the schema; changes nothing, and does not open the store. `highkiq migrate --dry-run` shows it.
+   * @throws STORE_UNREACHABLE, STORE_UNUSABLE as `open` does
+   */
+  planMigration?(): Promise<MigrationPlan>
   /** Ends all waits and closes the store. Later operations reject with STORE_CLOSED. */
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-import type { Finding, Store } from '../contract.ts'
+import type { Finding, MigrationPlan, Store } from '../contract.ts'
 import { PostgresJobStore } from './job-store.ts'
 import { PostgresBatchStore } from './jobs/batches.ts'
 import { PostgresCronStore } from './jobs/crons.ts'
@@ -50,6 +50,10 @@ export class PostgresStore extends PostgresArea implements Store {
 
   diagnose(): Promise<Finding[]> {
     return diagnose(this.server.options)
+  }
+
+  planMigration(): Promise<MigrationPlan> {
+    return this.server.planMigration()
   }
 
   close(): Promise<void> {

@@ -1,4 +1,4 @@
-import { migrations } from '../sql.generated.ts'
+import { newestOf, VERSIONS } from './migration-plan.ts'
 
-/** The version of the schema that schema.sql makes. Each migration adds one. */
-export const SCHEMA_VERSION = 1 + migrations.length
+/** The version of the schema that schema.sql makes. */
+export const SCHEMA_VERSION = newestOf(VERSIONS)

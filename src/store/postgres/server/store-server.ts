@@ -1,12 +1,14 @@
 /** The server of a store, reached when it is first needed. A read sees one state of it; a write is all or nothing. */
 
 import type { Client, Pool, PoolClient } from 'pg'
+import type { MigrationPlan } from '../../contract.ts'
 import { Database, Statements } from './database.ts'
 import { closedError, explain, isLockTimeout, isLost, isRepeatable, noteMaybeStored } from './errors.ts'
 import { lockOf } from './lock.ts'
-import { migrate } from './migrate.ts'
+import { migrate, planMigration, versionOf } from './migrate.ts'
 import { channelOf, Notifier } from './notifier.ts'
 import { loadPg, openPool } from './pg.ts'
+import { SCHEMA_VERSION } from './schema-version.ts'
 import type { PostgresOptions } from './url.ts'
 import { Writer } from './writer.ts'
 
@@ -155,11 +157,36 @@ export class StoreServer {
     await opened.pool.end()
   }
 
+  /** Returns what `open` would do to the schema. */
+  async planMigration(): Promise<MigrationPlan> {
+    try {
+      return await this.#onConnection((client) => planMigration(client, this.options))
+    } catch (thrown) {
+      throw explain(this.options.url, thrown)
+    }
+  }
+
   async #connect(pool: Pool): Promise<PoolClient> {
     try {
       return await pool.connect()
     } catch (thrown) {
       throw this.#closed ? closedError(this.options.url) : explain(this.options.url, thrown)
+    }
+  }
+
+  #config() {
+    const { connectionString } = this.options
+    return { connectionString, application_name: 'highkiq', keepAlive: true, connectionTimeoutMillis: 5000 }
+  }
+
+  /** Runs `work` on a connection of its own, whose statements may take any time. */
+  async #onConnection<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const { Client } = await loadPg()
+    const client = await connect(new Client(this.#config()))
+    try {
+      return await work(client)
+    } finally {
+      await client.end().catch(() => undefined)
     }
   }
 
@@ -174,16 +201,9 @@ export class StoreServer {
   }
 
   async #open(): Promise<Opened> {
-    const { connectionString, connections, pooling, schema, url } = this.options
+    const { connections, pooling, schema, url } = this.options
     const pg = await loadPg()
-    const config = {
-      connectionString,
-      application_name: 'highkiq',
-      keepAlive: true,
-      connectionTimeoutMillis: 5000,
-      pipeline: true,
-      query_timeout: QUERY_SECONDS * 1000,
-    }
+    const config = { ...this.#config(), pipeline: true, query_timeout: QUERY_SECONDS * 1000 }
     const pool = openPool(pg, { ...config, max: connections })
     // An error of a connection rejects the statement under way, and the pool opens another connection for the next one.
     pool.on('error', () => {})
@@ -195,7 +215,8 @@ export class StoreServer {
       if (pooling === 'session') client.query("SET default_transaction_isolation = 'read committed'").catch(() => {})
     })
     try {
-      await migrate(pool, schema, url)
+      if ((await versionOf(pool, schema)) !== SCHEMA_VERSION)
+        await this.#onConnection((client) => migrate(client, this.options))
     } catch (thrown) {
       await pool.end()
       throw thrown

@@ -1,0 +1,307 @@
+-- The functions of the store. Each migration replaces all of them, in its transaction, so a change of this file needs a new file in
+-- migrations/, too; it may be a comment alone.
+-- Processes of older versions go on calling these functions until they are restarted. A function therefore keeps its name, its
+-- arguments with their names and order, and the rows that it returns. One that needs others gets a new name (step_plain_2), and
+-- the old one stays here, and works with the new tables. A later migration drops it, when no supported version calls it.
+--
+-- Most are one round trip of a hot path. Those with SET enable_… = off use the indexes also when the statistics of a table are
+-- old. `lock` is the advisory lock of the writers. Those that share it run at the same time, and never beside a writer.
+
+-- Returns the server's clock in microseconds since the epoch. It is the clock of leases, locks and limits.
+CREATE OR REPLACE FUNCTION hk.micros() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint $$;
+
+-- Moves the sums of the changes to the queues and the totals, unless another step moves them or a writer has the lock.
+CREATE OR REPLACE FUNCTION hk.sum_changes(lock bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT pg_try_advisory_xact_lock_shared(lock) OR NOT pg_try_advisory_xact_lock(lock + 1) THEN RETURN; END IF;
+  WITH gone AS (DELETE FROM hk.queue_change RETURNING queue, change)
+  UPDATE hk.queue SET size = size + changed FROM (SELECT queue, sum(change) AS changed FROM gone GROUP BY queue) AS sums
+  WHERE id = queue AND changed <> 0;
+  WITH gone AS (DELETE FROM hk.stat_change RETURNING day, processed), sums AS (
+    SELECT day, sum(processed) AS processed FROM gone GROUP BY day
+    UNION ALL SELECT '', sum(processed) FROM gone HAVING count(*) > 0
+  )
+  INSERT INTO hk.stat AS stat (day, processed) SELECT day, processed FROM sums
+  ON CONFLICT (day) DO UPDATE SET processed = stat.processed + excluded.processed;
+END $$;
+
+-- Stores jobs without effects at the back of a queue. It does not wait for the writers.
+-- Returns false, and stores nothing, if the queue is new or hidden.
+CREATE OR REPLACE FUNCTION hk.push_plain(lock bigint, queue_name text, texts text[], priority_offset bigint) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+  queue_id bigint;
+BEGIN
+  SELECT id INTO queue_id FROM hk.queue WHERE name = queue_name AND cleared = 0;
+  IF NOT FOUND THEN RETURN false; END IF;
+  INSERT INTO hk.ready (queue, position, text)
+  SELECT queue_id, nextval('hk.back_position') - priority_offset, job FROM unnest(texts) WITH ORDINALITY AS jobs (job, n) ORDER BY n;
+  INSERT INTO hk.queue_change VALUES (queue_id, cardinality(texts));
+  IF random() < 0.01 THEN PERFORM hk.sum_changes(lock); END IF;
+  RETURN true;
+END $$;
+
+-- One step of a worker whose ended jobs are done and have no effects: deletes them, counts them, and fetches at most `most` jobs
+-- of the queues, in their order. Returns rows: `owner` with the newest version of the cancellations and the number of jobs deleted
+-- (no such row: the owner has no lease, and nothing was done), `settled` for each job deleted if some were not there, and `fetched`.
+CREATE OR REPLACE FUNCTION hk.step_plain(
+  lock bigint, owner_name text, ended_queues bigint[], ended_positions bigint[], today text, names text[], most bigint
+) RETURNS TABLE (kind text, queue_id bigint, at_position bigint, queue_name text, job text) LANGUAGE plpgsql
+SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET lock_timeout = '5s' AS $$
+DECLARE
+  own bigint;
+  gone_queues bigint[];
+  gone_positions bigint[];
+BEGIN
+  PERFORM pg_advisory_xact_lock_shared(lock);
+  SELECT id INTO own FROM hk.owner WHERE name = owner_name AND claimed = 0;
+  IF NOT FOUND THEN RETURN; END IF;
+  IF cardinality(ended_queues) > 0 THEN
+    WITH gone AS (
+      DELETE FROM hk.fetched AS fetched USING unnest(ended_queues, ended_positions) AS ended (queue, position)
+      WHERE fetched.owner = own AND fetched.queue = ended.queue AND fetched.position = ended.position
+      RETURNING fetched.queue, fetched.position
+    )
+    SELECT array_agg(queue), array_agg(position) INTO gone_queues, gone_positions FROM gone;
+    IF gone_queues IS NOT NULL THEN INSERT INTO hk.stat_change VALUES (today, cardinality(gone_queues)); END IF;
+  END IF;
+  RETURN QUERY SELECT 'owner', version, coalesce(cardinality(gone_queues), 0)::bigint, NULL, NULL FROM hk.newest_cancellation;
+  IF cardinality(gone_queues) < cardinality(ended_queues) THEN
+    RETURN QUERY SELECT 'settled', gone.queue, gone.position, NULL, NULL FROM unnest(gone_queues, gone_positions) AS gone (queue, position);
+  END IF;
+  IF most > 0 THEN
+    RETURN QUERY WITH wanted AS (
+      SELECT queue.id, queue.name, n FROM unnest(names) WITH ORDINALITY AS asked (name, n) JOIN hk.queue AS queue USING (name)
+      WHERE NOT EXISTS (SELECT 1 FROM hk.paused AS paused WHERE paused.queue = queue.name) ORDER BY n
+    ), found AS (
+      SELECT next.row_id FROM wanted CROSS JOIN LATERAL (
+        SELECT ready.ctid AS row_id FROM hk.ready AS ready WHERE ready.queue = wanted.id ORDER BY position LIMIT most FOR UPDATE SKIP LOCKED
+      ) AS next LIMIT most
+    ), fetched_jobs AS (
+      DELETE FROM hk.ready WHERE ctid = ANY (ARRAY(SELECT row_id FROM found)) RETURNING queue, position, text
+    ), owned AS (
+      INSERT INTO hk.fetched (owner, queue, position, text) SELECT own, queue, position, text FROM fetched_jobs
+    ), sizes AS (
+      INSERT INTO hk.queue_change SELECT queue, -count(*) FROM fetched_jobs GROUP BY queue
+    )
+    SELECT 'fetched', fetched_jobs.queue, fetched_jobs.position, wanted.name, fetched_jobs.text FROM fetched_jobs JOIN wanted ON wanted.id = fetched_jobs.queue
+    ORDER BY n, fetched_jobs.position;
+  END IF;
+  IF random() < 0.01 THEN PERFORM hk.sum_changes(lock); END IF;
+END $$;
+
+-- Adds messages to rows. Of a row with too many, deletes the oldest ones behind the first `firsts`, so that `lasts` others stay.
+CREATE OR REPLACE FUNCTION hk.add_messages(
+  tasks bigint[], rows bigint[], times bigint[], codes text[], all_params text[], firsts bigint, lasts bigint
+) RETURNS void LANGUAGE sql AS $$
+  WITH new AS (
+    SELECT task, idx, at, code, params, row_number() OVER (PARTITION BY task, idx ORDER BY i)
+      + coalesce((SELECT max(n) FROM hk.message AS message WHERE message.task = new.task AND message.idx = new.idx), 0) AS n
+    FROM unnest(tasks, rows, times, codes, all_params) WITH ORDINALITY AS new (task, idx, at, code, params, i)
+  ), last AS (
+    SELECT task, idx, max(n) AS n FROM new GROUP BY task, idx
+  ), dropped AS (
+    DELETE FROM hk.message AS message USING last
+    WHERE message.task = last.task AND message.idx = last.idx AND message.n > firsts AND message.n <= last.n - lasts
+  )
+  INSERT INTO hk.message (task, idx, n, at, code, params)
+  SELECT task, idx, new.n, at, code, params FROM new JOIN last USING (task, idx) WHERE new.n <= firsts OR new.n > last.n - lasts;
+$$;
+
+-- One step of a worker in which rows of tasks begin, finish or fail: does what step_plain does, changes the rows and the counts of
+-- their tasks, and refills the windows. Steps for different tasks run at the same time. failures: the number of jobs that failed.
+-- endings: how the jobs of rows end, for templates with times in milliseconds and in seconds (rowMembers). Returns what step_plain
+-- returns, and `refilled` for each queue that got jobs. Or only `other`: the step needs more than this, and nothing was done.
+CREATE OR REPLACE FUNCTION hk.step_rows(
+  lock bigint, owner_name text, ended_queues bigint[], ended_positions bigint[], today text, names text[], most bigint,
+  now_ms bigint, failures bigint, endings text[],
+  begun_tasks text[], begun_rows bigint[], begun_runs integer[], begun_steps integer[], begun_at bigint[],
+  done_tasks text[], done_rows bigint[], done_runs integer[], done_steps integer[], done_at bigint[], done_started bigint[],
+  done_statuses smallint[], done_codes text[], done_results text[],
+  message_tasks text[], message_rows bigint[], message_times bigint[], message_codes text[], message_params text[],
+  first_messages bigint, last_messages bigint
+) RETURNS TABLE (kind text, queue_id bigint, at_position bigint, queue_name text, job text) LANGUAGE plpgsql
+SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET lock_timeout = '5s' AS $$
+DECLARE
+  own bigint;
+  left_begun bigint := cardinality(begun_rows);
+  left_done bigint := cardinality(done_rows);
+  ledger record;
+  room bigint;
+  in_seconds boolean;
+  opening text;
+  issued bigint;
+  last_idx bigint;
+  id_of_queue bigint;
+  refilled text[] := '{}';
+BEGIN
+  PERFORM pg_advisory_xact_lock_shared(lock);
+  SELECT id INTO own FROM hk.owner WHERE name = owner_name AND claimed = 0;
+  IF NOT FOUND THEN RETURN; END IF;
+  BEGIN
+    PERFORM 1 FROM hk.task_record WHERE id = ANY(begun_tasks || done_tasks) ORDER BY key FOR NO KEY UPDATE;
+    IF (
+      SELECT count(*) FROM unnest(ended_queues, ended_positions) AS ended (queue, position)
+      JOIN hk.fetched AS fetched ON fetched.owner = own AND fetched.queue = ended.queue AND fetched.position = ended.position
+    ) < cardinality(ended_queues) THEN RAISE SQLSTATE 'HK001'; END IF;
+    FOR ledger IN
+      WITH begun AS (
+        UPDATE hk.task_row AS event SET status = 1, step = new.step, code = NULL, finished_at = NULL, started_at = new.at
+        FROM unnest(begun_tasks, begun_rows, begun_runs, begun_steps, begun_at) AS new (id, idx, run, step, at)
+        JOIN hk.task_record AS record ON record.id = new.id AND record.deleting = 0 AND record.state NOT IN ('cancelling', 'cancelled')
+        WHERE event.task = record.key AND event.idx = new.idx AND event.run = new.run AND event.status = 0 AND event.step = new.step - 1
+          AND (event.location IN (1, 2) OR event.location = 3 AND event.idx < record.next)
+        RETURNING event.task
+      ), done AS (
+        UPDATE hk.task_row AS event SET status = new.status, location = 2, step = new.step, code = new.code,
+          started_at = coalesce(new.started_at, event.started_at), finished_at = new.at, result = new.result,
+          args = CASE WHEN record.keep_args = 'all' OR record.keep_args = 'rejected' AND new.status > 2 THEN event.args END,
+          source = CASE WHEN record.keep_args = 'all' OR record.keep_args = 'rejected' AND new.status > 2 THEN event.source END
+        FROM unnest(done_tasks, done_rows, done_runs, done_steps, done_at, done_started, done_statuses, done_codes, done_results)
+          AS new (id, idx, run, step, at, started_at, status, code, result)
+        JOIN hk.task_record AS record ON record.id = new.id AND record.deleting = 0
+        JOIN hk.task_row AS before ON before.task = record.key AND before.idx = new.idx
+        WHERE event.task = record.key AND event.idx = new.idx AND event.run = new.run
+          AND (event.status = 0 AND event.step = new.step - 2 OR event.status = 1 AND event.step = new.step - 1)
+          AND (event.location IN (1, 2) OR event.location = 3 AND event.idx < record.next)
+        RETURNING event.task, event.status, event.code, event.run, before.status AS status_before, before.location AS location_before
+      ), reasons AS (
+        INSERT INTO hk.reason AS reason (task, status, code, count)
+        SELECT done.task, done.status, coalesce(done.code, ''), count(*) FROM done WHERE done.status > 2 GROUP BY 1, 2, 3
+        ON CONFLICT (task, status, code) DO UPDATE SET count = reason.count + excluded.count
+      ), changed AS (
+        SELECT begun.task, 1 AS status, NULL::integer AS run, NULL::smallint AS status_before, NULL::smallint AS location_before FROM begun
+        UNION ALL SELECT done.task, done.status, done.run, status_before, location_before FROM done
+      ), counts AS (
+        SELECT changed.task, count(*) FILTER (WHERE status = 1) AS begun, count(*) FILTER (WHERE status > 1) AS done,
+          count(*) FILTER (WHERE status = 3) AS failed, max(run) FILTER (WHERE status = 3) AS failed_in,
+          count(*) FILTER (WHERE status_before = 1) AS were_working, count(*) FILTER (WHERE location_before <> 2) AS left_window
+        FROM changed GROUP BY changed.task
+      )
+      SELECT record.key, record.id, record.queue, record.template, record.state, record.paused, record.moving, record.producers,
+        record.broken, record.on_done, record.on_failure, record.max_failures, record.failed_run, record.keep, record.run, record.next,
+        record.backlog, record.rows_per_job, record.window_size, counts.begun, counts.done, counts.failed, counts.failed_in,
+        record.enqueued - counts.begun - counts.done + counts.were_working AS enqueued,
+        record.working + counts.begun - counts.were_working AS working, record.in_window - counts.left_window AS in_window
+      FROM counts JOIN hk.task_record AS record ON record.key = counts.task
+    LOOP
+      left_begun := left_begun - ledger.begun;
+      left_done := left_done - ledger.done;
+      IF ledger.failed > 0 AND (ledger.max_failures IS NOT NULL OR ledger.on_failure IS NOT NULL AND ledger.failed_run < ledger.failed_in)
+      THEN RAISE SQLSTATE 'HK001'; END IF;
+      room := least(ledger.window_size - ledger.in_window, ledger.backlog);
+      issued := 0;
+      IF room > 0 AND ledger.paused = 0 AND ledger.moving = 0 AND ledger.state NOT IN ('cancelling', 'cancelled') THEN
+        SELECT id INTO id_of_queue FROM hk.queue WHERE name = ledger.queue AND cleared = 0;
+        IF NOT FOUND OR ledger.rows_per_job IS NOT NULL OR EXISTS (SELECT 1 FROM hk.backlog AS backlog WHERE backlog.task = ledger.key)
+        THEN RAISE SQLSTATE 'HK001'; END IF;
+        in_seconds := right(ledger.template, 19) = ',"enqueued_at":0.0}';
+        opening := CASE WHEN in_seconds THEN left(ledger.template, -19) ELSE left(ledger.template, -1) END;
+        opening := opening || CASE WHEN opening = '{' THEN '' ELSE ',' END || '"args":';
+        WITH next AS (
+          SELECT idx, run, args FROM hk.task_row AS event
+          WHERE event.task = ledger.key AND idx >= ledger.next AND location = 3 ORDER BY idx LIMIT room
+        ), moved AS (
+          INSERT INTO hk.ready (queue, position, text)
+          SELECT id_of_queue, nextval('hk.back_position'),
+            opening || args || ',"jid":"' || ledger.id || lpad(to_hex(idx), 8, '0') || '","hk_run":' || next.run || endings[CASE WHEN in_seconds THEN 2 ELSE 1 END]
+          FROM next WHERE left(args, 1) = '[' ORDER BY idx
+        )
+        SELECT count(*) FILTER (WHERE left(args, 1) = '['), max(idx) INTO issued, last_idx FROM next;
+        -- Some rows are whole jobs.
+        IF issued < room THEN RAISE SQLSTATE 'HK001'; END IF;
+        INSERT INTO hk.queue_change VALUES (id_of_queue, issued);
+        refilled := array_append(refilled, ledger.queue);
+      END IF;
+      IF ledger.enqueued + ledger.working = 0 AND NOT (ledger.state = 'adding' AND ledger.producers > 0 AND ledger.paused = 0) THEN
+        -- The task ends. A callback or another state than `done` is left to the ledger.
+        IF ledger.state <> 'running' OR ledger.producers + ledger.broken + ledger.paused > 0 OR ledger.on_done IS NOT NULL THEN
+          RAISE SQLSTATE 'HK001';
+        END IF;
+        UPDATE hk.task_record SET state = 'done', enqueued = 0, working = 0, finished = finished + ledger.done - ledger.failed,
+          failed = failed + ledger.failed, failed_run = greatest(failed_run, ledger.failed_in), in_window = ledger.in_window, next = total,
+          progress_at = now_ms, finished_at = now_ms, expires_at = now_ms + ledger.keep, done_run = ledger.run
+        WHERE key = ledger.key;
+      ELSE
+        UPDATE hk.task_record SET enqueued = ledger.enqueued, working = ledger.working, finished = finished + ledger.done - ledger.failed,
+          failed = failed + ledger.failed, failed_run = greatest(failed_run, ledger.failed_in),
+          in_window = ledger.in_window + issued, backlog = ledger.backlog - issued,
+          next = CASE WHEN issued > 0 THEN last_idx + 1 ELSE next END, progress_at = now_ms
+        WHERE key = ledger.key;
+      END IF;
+    END LOOP;
+    IF left_begun + left_done > 0 THEN RAISE SQLSTATE 'HK001'; END IF;
+    IF cardinality(message_tasks) > 0 THEN
+      PERFORM hk.add_messages(
+        ARRAY(SELECT record.key FROM unnest(message_tasks) WITH ORDINALITY AS said (id, n) JOIN hk.task_record AS record USING (id) ORDER BY n),
+        message_rows, message_times, message_codes, message_params, first_messages, last_messages
+      );
+    END IF;
+    IF failures > 0 THEN
+      INSERT INTO hk.stat AS stat (day, failed) VALUES (today, failures), ('', failures)
+      ON CONFLICT (day) DO UPDATE SET failed = stat.failed + excluded.failed;
+    END IF;
+  EXCEPTION WHEN SQLSTATE 'HK001' THEN
+    RETURN QUERY SELECT 'other', NULL::bigint, NULL::bigint, NULL, NULL;
+    RETURN;
+  END;
+  RETURN QUERY SELECT 'refilled', NULL::bigint, NULL::bigint, name, NULL FROM unnest(refilled) AS names (name);
+  RETURN QUERY SELECT * FROM hk.step_plain(lock, owner_name, ended_queues, ended_positions, today, names, most);
+END $$;
+
+-- Functions for transactions of the app (app-transaction.ts). Texts go in and come out, because drivers read other types in ways of their own.
+
+-- Describes the transaction, as JSON: its number, its isolation level, and the ids of those of the queues that are listed.
+CREATE OR REPLACE FUNCTION hk.app_transaction(names text) RETURNS text LANGUAGE sql AS $$
+SELECT json_build_object('number', txid_current()::text, 'level', current_setting('transaction_isolation'), 'queues', coalesce((
+  SELECT json_object_agg(name, id) FROM hk.queue WHERE cleared = 0 AND name IN (SELECT json_array_elements_text(names::json))
+), '{}'))::text
+$$;
+
+-- Stores jobs without effects at the back of queues that exist, and (payload is not empty) wakes workers at the commit. It takes no
+-- lock. Three JSON arrays have the id of the queue of each job, what is subtracted from its position, and its text. Returns no, and
+-- stores nothing, if the transaction has another number.
+CREATE OR REPLACE FUNCTION hk.app_push(number text, queues text, offsets text, texts text, channel text, payload text) RETURNS text
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF txid_current()::text <> number THEN RETURN 'no'; END IF;
+  INSERT INTO hk.ready (queue, position, text)
+  SELECT queue::bigint, nextval('hk.back_position') - priority_offset::bigint, job FROM ROWS FROM (
+    json_array_elements_text(queues::json), json_array_elements_text(offsets::json), json_array_elements_text(texts::json)
+  ) WITH ORDINALITY AS jobs (queue, priority_offset, job, n) ORDER BY n;
+  INSERT INTO hk.queue_change SELECT queue::bigint, count(*) FROM json_array_elements_text(queues::json) AS queue GROUP BY queue;
+  IF payload <> '' THEN PERFORM pg_notify(channel, payload); END IF;
+  RETURN 'yes';
+END $$;
+
+-- Takes the lock of the writers until the transaction ends. Returns no, and fails nothing, if others keep it for 5 seconds. idle (or an
+-- empty text): the server ends the transaction if its process is frozen for this long.
+CREATE OR REPLACE FUNCTION hk.app_lock(lock text, idle text) RETURNS text LANGUAGE plpgsql SET lock_timeout = '5s' AS $$
+BEGIN
+  PERFORM pg_advisory_xact_lock(lock::bigint);
+  IF idle <> '' THEN PERFORM set_config('idle_in_transaction_session_timeout', idle, true); END IF;
+  RETURN 'yes';
+EXCEPTION WHEN lock_not_available THEN
+  RETURN 'no';
+END $$;
+
+-- Runs a statement with the values of a JSON array instead of %1$L, %2$L and so on. Returns its rows as JSON, or (has_rows = no) the
+-- number of rows that it changed.
+CREATE OR REPLACE FUNCTION hk.app_run(statement text, parameters text, has_rows text) RETURNS text LANGUAGE plpgsql
+SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  command text := format(statement, VARIADIC ARRAY(SELECT json_array_elements_text(parameters::json)));
+  one record;
+  found_rows text[] := '{}';
+  changed bigint;
+BEGIN
+  IF has_rows = 'yes' THEN
+    FOR one IN EXECUTE command LOOP found_rows := found_rows || row_to_json(one)::text; END LOOP;
+    RETURN '[' || array_to_string(found_rows, ',') || ']';
+  END IF;
+  EXECUTE command;
+  GET DIAGNOSTICS changed = ROW_COUNT;
+  RETURN changed;
+END $$;

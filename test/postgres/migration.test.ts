@@ -1,0 +1,215 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { openStore } from '#dist/store/open.js'
+import { SCHEMA_VERSION } from '#dist/store/postgres/server/schema-version.js'
+import { NOW, toQueue } from '../conformance/bench.ts'
+import { newSchema, sharedPostgres } from './server.ts'
+import { onPostgres } from './suite.ts'
+
+const MIGRATOR = fileURLToPath(new URL('migrator.js', import.meta.url))
+/** The advisory lock with which a test holds a migration up. */
+const GATE = 424242
+const HELD_UP = `SET LOCAL lock_timeout = 0; SELECT pg_advisory_xact_lock(${GATE});`
+
+interface More {
+  functions?: string
+  migrations: string[]
+}
+
+/** An empty schema of the shared server, or one of the shipped version. */
+async function newStore(isOpened = true) {
+  const server = await sharedPostgres()
+  const schema = newSchema()
+  const url = server.url(`?schema=${schema}`)
+  const query = async <Row = Record<string, unknown>>(sql: string) =>
+    (await server.query(sql.replaceAll('hk.', `"${schema}".`))) as Row[]
+  const store = openStore(url)
+  onTestFinished(async () => {
+    await store.close()
+    await query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`)
+  })
+  if (isOpened) await store.open()
+  const version = async () => (await query<{ version: number }>('SELECT version FROM hk.schema_version'))[0]?.version
+  const connect = async () => {
+    const client = new pg.Client(server.url())
+    client.on('error', () => {})
+    await client.connect()
+    onTestFinished(() => client.end())
+    return (sql: string) => client.query(sql.replaceAll('hk.', `"${schema}".`))
+  }
+  return { store, url, query, version, connect }
+}
+
+function startMigrator(url: string, { functions = '', migrations }: More) {
+  const child = spawn(process.execPath, [MIGRATOR, url, JSON.stringify({ functions, migrations })])
+  const output = text(child.stderr)
+  const ended = new Promise<{ code: number | null; output: string }>((resolve) => {
+    child.once('close', async (code) => resolve({ code, output: await output }))
+  })
+  return { ended, kill: () => void child.kill('SIGKILL') }
+}
+
+/** Resolves to the number of the server's process that waits for a lock in a statement like this. */
+async function waiting(query: Awaited<ReturnType<typeof newStore>>['query'], like: string): Promise<number> {
+  let pid: number | undefined
+  const sql = `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%${like}%' AND pid <> pg_backend_pid()`
+  await expect
+    .poll(async () => {
+      ;[pid] = (await query<{ pid: number }>(sql)).map((row) => row.pid)
+      return pid
+    })
+    .toBeDefined()
+  return pid as number
+}
+
+onPostgres('migrations', () => {
+  test('four processes that open a new store at once create its schema once', async () => {
+    const { url, version, store } = await newStore(false)
+    const migrators = [1, 2, 3, 4].map(() => startMigrator(url, { migrations: [] }))
+    for (const { ended } of migrators) expect(await ended).toEqual({ code: 0, output: '' })
+    expect(await version()).toBe(SCHEMA_VERSION)
+    await store.jobs.push([toQueue('q', '{}')], NOW)
+    expect(await store.jobs.peek('q', 0, 9)).toEqual(['{}'])
+  })
+
+  test('four processes that migrate at once run each migration once, and the functions are those of the last version', async () => {
+    const { url, query, version, store } = await newStore()
+    await store.jobs.push([toQueue('q', '{}')], NOW)
+    const more = {
+      functions:
+        'CREATE OR REPLACE FUNCTION hk.probe() RETURNS integer LANGUAGE sql AS $$ SELECT max(n) FROM hk.probed $$;',
+      migrations: [
+        'CREATE TABLE hk.probed (n integer);',
+        '-- A change of a function.\nINSERT INTO hk.probed VALUES (2);',
+        '-- Outside of a transaction.\nDROP INDEX CONCURRENTLY IF EXISTS hk.probed_by_n;\nCREATE INDEX CONCURRENTLY probed_by_n ON hk.probed (n);\nINSERT INTO hk.probed VALUES (3);',
+        'INSERT INTO hk.probed VALUES (4);',
+      ],
+    }
+    expect(await startMigrator(url, { migrations: more.migrations.slice(0, 1) }).ended).toEqual({ code: 0, output: '' })
+    expect(await version()).toBe(SCHEMA_VERSION + 1)
+    const migrators = [1, 2, 3, 4].map(() => startMigrator(url, more))
+    for (const { ended } of migrators) expect(await ended).toEqual({ code: 0, output: '' })
+    expect(await version()).toBe(SCHEMA_VERSION + 4)
+    expect(await query('SELECT n FROM hk.probed ORDER BY n')).toEqual([{ n: 2 }, { n: 3 }, { n: 4 }])
+    expect(await query('SELECT hk.probe() AS n')).toEqual([{ n: 4 }])
+    expect(await query(`SELECT indisvalid FROM pg_index WHERE indexrelid = 'hk.probed_by_n'::regclass`)).toEqual([
+      { indisvalid: true },
+    ])
+    // This process knows only the shipped version.
+    await expect(store.jobs.pauseQueue('q', true)).rejects.toMatchObject({
+      code: 'STORE_UNUSABLE',
+      message: expect.stringContaining('newer Highkiq'),
+    })
+    expect(await store.jobs.peek('q', 0, 9)).toEqual(['{}'])
+  })
+
+  test('a migration that is killed half-way has changed nothing, and the next process runs it', async () => {
+    const { url, query, version, connect } = await newStore()
+    const gate = await connect()
+    await gate(`SELECT pg_advisory_lock(${GATE})`)
+    const more = { migrations: [`CREATE TABLE hk.probed (n integer);\n${HELD_UP}`] }
+    const killed = startMigrator(url, more)
+    const pid = await waiting(query, 'CREATE TABLE %probed')
+    killed.kill()
+    await killed.ended
+    const next = startMigrator(url, more)
+    await waiting(query, 'pg_advisory_xact_lock(%')
+    await gate(`SELECT pg_advisory_unlock(${GATE})`)
+    expect(await next.ended).toEqual({ code: 0, output: '' })
+    expect(await version()).toBe(SCHEMA_VERSION + 1)
+    expect(await query('SELECT * FROM hk.probed')).toEqual([])
+    expect(await query(`SELECT 1 FROM pg_stat_activity WHERE pid = ${pid}`)).toEqual([])
+  })
+
+  test('an index whose creation was cut off is created again, and writes go on meanwhile', async () => {
+    const { url, query, version, connect, store } = await newStore()
+    await store.jobs.push([toQueue('q', '{}')], NOW)
+    const app = await connect()
+    await app(`BEGIN; INSERT INTO hk.ready VALUES (99, 1, '{}')`)
+    const index =
+      '-- Outside of a transaction.\nDROP INDEX CONCURRENTLY IF EXISTS hk.probed;\nCREATE INDEX CONCURRENTLY probed ON hk.ready (text);'
+    const cut = startMigrator(url, { migrations: [index] })
+    const pid = await waiting(query, 'CREATE INDEX CONCURRENTLY probed')
+    await store.jobs.pauseQueue('q', true)
+    await store.jobs.push([toQueue('q', '{}')], NOW)
+    await query(`SELECT pg_terminate_backend(${pid})`)
+    expect(await cut.ended).toMatchObject({ code: 1, output: expect.stringContaining('terminating connection') })
+    const isValid = () => query(`SELECT indisvalid FROM pg_index WHERE indexrelid = 'hk.probed'::regclass`)
+    expect(await isValid()).toEqual([{ indisvalid: false }])
+    expect(await version()).toBe(SCHEMA_VERSION)
+    await app('COMMIT')
+    expect(await startMigrator(url, { migrations: [index] }).ended).toEqual({ code: 0, output: '' })
+    expect(await isValid()).toEqual([{ indisvalid: true }])
+    expect(await version()).toBe(SCHEMA_VERSION + 1)
+  })
+
+  test('a process that is killed while it creates an index is waited for', async () => {
+    const { url, query, version, connect } = await newStore()
+    const app = await connect()
+    await app(`BEGIN; INSERT INTO hk.ready VALUES (99, 1, '{}')`)
+    const more = {
+      migrations: ['-- Outside of a transaction.\nCREATE INDEX CONCURRENTLY IF NOT EXISTS probed ON hk.ready (text);'],
+    }
+    const killed = startMigrator(url, more)
+    await waiting(query, 'CREATE INDEX CONCURRENTLY IF NOT EXISTS probed')
+    killed.kill()
+    await killed.ended
+    const next = startMigrator(url, more)
+    await app('COMMIT')
+    expect(await next.ended).toEqual({ code: 0, output: '' })
+    expect(await query(`SELECT indisvalid FROM pg_index WHERE indexrelid = 'hk.probed'::regclass`)).toEqual([
+      { indisvalid: true },
+    ])
+    expect(await version()).toBe(SCHEMA_VERSION + 1)
+  })
+
+  test('a migration gives way to a transaction of the app that has pushed, so that others can push', async () => {
+    const { url, query, version, connect, store } = await newStore()
+    await store.jobs.push([toQueue('q', '{}')], NOW)
+    const app = await connect()
+    await app(`BEGIN; INSERT INTO hk.ready VALUES (99, 1, '{}')`)
+    const migrator = startMigrator(url, { migrations: ['ALTER TABLE hk.ready ADD COLUMN probed integer;'] })
+    await waiting(query, 'ALTER TABLE %ADD COLUMN probed')
+    await store.jobs.push([toQueue('q', '{}')], NOW)
+    expect(await version()).toBe(SCHEMA_VERSION)
+    await app('COMMIT')
+    expect(await migrator.ended).toEqual({ code: 0, output: '' })
+    expect(await version()).toBe(SCHEMA_VERSION + 1)
+  })
+
+  test('a migration that fails changes nothing, and its error names the cause', async () => {
+    const { url, version, query } = await newStore()
+    const more = { migrations: ['CREATE TABLE hk.probed (n integer);\nCREATE TABLE hk.ready (n integer);'] }
+    expect(await startMigrator(url, more).ended).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('relation "ready" already exists'),
+    })
+    expect(await version()).toBe(SCHEMA_VERSION)
+    expect(await query(`SELECT to_regclass('hk.probed') AS there`)).toEqual([{ there: null }])
+  })
+
+  test('with transaction pooling a migration outside of a transaction is refused with advice', async () => {
+    const { url, version } = await newStore()
+    const more = { migrations: ['-- Outside of a transaction.\nVACUUM hk.ready;'] }
+    expect(await startMigrator(`${url}&pooling=transaction`, more).ended).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('run "highkiq migrate" once with the URL of the server itself'),
+    })
+    expect(await version()).toBe(SCHEMA_VERSION)
+    expect(await startMigrator(url, more).ended).toEqual({ code: 0, output: '' })
+  })
+
+  test('the script of a plan makes the schema that opening the store would make', async () => {
+    const { store, query, version } = await newStore(false)
+    const plan = await store.planMigration?.()
+    expect(plan).toMatchObject({ version: 0, target: SCHEMA_VERSION, steps: [expect.stringMatching(/^BEGIN;/)] })
+    await expect(version()).rejects.toThrow('does not exist')
+    for (const step of plan?.steps ?? []) await query(step)
+    expect(await store.planMigration?.()).toEqual({ version: SCHEMA_VERSION, target: SCHEMA_VERSION, steps: [] })
+    await store.jobs.push([toQueue('q', '{}')], NOW)
+    expect(await store.jobs.peek('q', 0, 9)).toEqual(['{}'])
+  })
+})
