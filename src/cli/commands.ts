@@ -21,6 +21,7 @@ import * as jobSets from './commands/job-sets.ts'
 import * as jobs from './commands/jobs.ts'
 import * as limits from './commands/limits.ts'
 import * as metrics from './commands/metrics.ts'
+import * as migrate from './commands/migrate.ts'
 import * as move from './commands/move.ts'
 import * as ordered from './commands/ordered.ts'
 import * as processes from './commands/processes.ts'
@@ -68,6 +69,7 @@ const GROUPS = {
     cron.register,
     locks.register,
     deploy.register,
+    migrate.register,
     move.register,
     adopt.register,
   ],

@@ -1,6 +1,6 @@
 /** The store for fleets: Sidekiq's keys on one Redis (or Valkey) server, and ours beside them. */
 
-import type { Finding, Store } from '../contract.ts'
+import type { Finding, MigrationPlan, Store } from '../contract.ts'
 import { Cancellations } from './jobs/cancellations.ts'
 import { Crons } from './jobs/crons.ts'
 import { JobEvents } from './jobs/job-events.ts'
@@ -151,6 +151,10 @@ export class RedisStore implements Store {
 
   diagnose(): Promise<Finding[]> {
     return diagnose(this.#server)
+  }
+
+  planMigration(): Promise<MigrationPlan> {
+    return this.#server.planMigration()
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,7 @@
-import type { Finding, Store } from '../contract.ts'
+import type { Finding, MigrationPlan, Store } from '../contract.ts'
 import type { DatabaseOptions } from './file/database.ts'
 import { diagnose } from './file/diagnosis.ts'
+import { planMigration } from './file/migration-plan.ts'
 import { SqliteArea, StoreFile } from './file/store-file.ts'
 import { SqliteJobStore } from './job-store.ts'
 import { SqliteBatchStore } from './jobs/batches.ts'
@@ -50,6 +51,11 @@ export class SqliteStore extends SqliteArea implements Store {
 
   diagnose(): Promise<Finding[]> {
     return diagnose(this.file.options.path)
+  }
+
+  planMigration(): Promise<MigrationPlan> {
+    const { path, driver } = this.file.options
+    return planMigration(path, driver)
   }
 
   close(): Promise<void> {

@@ -6,6 +6,7 @@
  */
 
 import { HighkiqError } from '../../../job/errors.ts'
+import type { MigrationPlan } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { readTaskQueues } from './call.ts'
 import type { Connection } from './connection.ts'
@@ -33,10 +34,7 @@ export async function migrate(
   warn: (message: string) => void,
 ): Promise<void> {
   if (schema === String(SCHEMA)) return
-  if (schema !== null) {
-    const message = `${url} has schema ${schema}, and this version of Highkiq knows schemas up to ${SCHEMA}: use the version that migrated the database, or a later one`
-    throw new HighkiqError('STORE_UNUSABLE', message)
-  }
+  if (schema !== null) throw newer(url, schema)
   const prefix = namespace === '' ? '' : `${namespace}:`
   const begun = (await main.run(lua.migrateBegin, [], [prefix, SCHEMA, NOTE])) as string | [string, string, number]
   if (Array.isArray(begun)) {
@@ -54,6 +52,27 @@ export async function migrate(
   for (const problem of problems) {
     warn(`${problem}: its task was not migrated; delete this key, and open the store again`)
   }
+}
+
+/** Returns what `migrate` would do. @throws STORE_UNUSABLE when a newer Highkiq has migrated the database */
+export async function planMigration(connection: Connection, keys: Keys, url: string): Promise<MigrationPlan> {
+  const schema = await connection.call((client) => client.get(keys.schema))
+  if (schema === String(SCHEMA)) return { version: SCHEMA, target: SCHEMA, steps: [] }
+  if (schema !== null) throw newer(url, schema)
+  const end = `SET ${keys.schema} ${SCHEMA}`
+  if (!(await isOfVersion01(connection, keys, keys.prefix))) return { version: 0, target: SCHEMA, steps: [end] }
+  const steps = [
+    'the leases of owners move from each queue to one list; nothing is done while a process of version 0.1 has one',
+    'the keys of ordered queues, and of the queues of tasks, get new names',
+    'the keys and fields of tasks get new names',
+    'a note stays under each old name, so that processes of version 0.1 do not start',
+  ]
+  return { version: 1, target: SCHEMA, steps: [...steps, end] }
+}
+
+function newer(url: string, schema: string): HighkiqError {
+  const message = `${url} has schema ${schema}, and this version of Highkiq knows schemas up to ${SCHEMA}: use the version that migrated the database, or a later one`
+  return new HighkiqError('STORE_UNUSABLE', message)
 }
 
 /** Returns whether `migrate` would move keys: whether a database has tasks or ordered queues that version 0.1 stored. */

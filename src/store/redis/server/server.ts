@@ -2,14 +2,14 @@
 
 import type { Redis } from 'ioredis'
 import { HighkiqError } from '../../../job/errors.ts'
-import type { SwapAnswer } from '../../contract.ts'
+import type { MigrationPlan, SwapAnswer } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { Call, readTaskQueues, type TaskQueues, taskKeys, tasksOf } from './call.ts'
 import { chunksOf, pairs } from './chunks.ts'
 import { type Argument, Connection, closedError, type Fill, type Reply, type Script } from './connection.ts'
 import { FailoverWatcher } from './failover.ts'
 import { type Keys, keysOf } from './keys.ts'
-import { migrate } from './migration.ts'
+import { migrate, planMigration } from './migration.ts'
 import { Notifier } from './notifier.ts'
 import { Texts } from './texts.ts'
 import type { RedisStoreOptions } from './url.ts'
@@ -229,6 +229,17 @@ export class Server {
     const found = await this.findTask(id)
     if (!found) return undefined
     return this.run(script, [...found.keys, this.keys.queues, this.keys.producers(found.queue), ...more], args)
+  }
+
+  /** Returns what opening would do to the keys. */
+  async planMigration(): Promise<MigrationPlan> {
+    const connection = this.connect()
+    try {
+      await connection.ready()
+      return await planMigration(connection, this.keys, this.options.url)
+    } finally {
+      this.disconnect(connection)
+    }
   }
 
   /** Forgets the queues of a deleted task: another task may get its id. */

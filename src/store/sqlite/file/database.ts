@@ -1,18 +1,11 @@
 /** One connection to one file: opening, schema version, prepared statements, and error messages. */
 
-import { dirname, resolve } from 'node:path'
 import { HighkiqError, messageOf } from '../../../job/errors.ts'
 import type { SqlConnection } from '../../contract.ts'
-import { migrations, schema } from '../sql.generated.ts'
 import { type Driver, type DriverName, openDriver, type Statement, type Value } from './driver.ts'
-import {
-  hasOldTables,
-  OLD_APPLICATION_ID,
-  OLDEST_VERSION,
-  SCHEMA_VERSION,
-  storedVersion,
-  versionIn,
-} from './schema-version.ts'
+import { dropped, full, tooNew, tooOld, unusable, versionLost } from './errors.ts'
+import { statementsFrom } from './migration-plan.ts'
+import { hasOldTables, OLDEST_VERSION, SCHEMA_VERSION, storedVersion, versionIn } from './schema-version.ts'
 
 export interface DatabaseOptions {
   /** A path, or `:memory:`. */
@@ -230,11 +223,7 @@ export class Database {
 
   /** Returns an error if the schema is newer than this one. */
   #tooNew(version: number): HighkiqError | undefined {
-    if (version <= SCHEMA_VERSION) return undefined
-    return new HighkiqError(
-      'STORE_UNUSABLE',
-      `${this.path} was written by a newer Highkiq (schema ${version}, this one knows ${SCHEMA_VERSION}): update the package here and restart the process, or name another file`,
-    )
+    return version > SCHEMA_VERSION ? tooNew(this.path, version) : undefined
   }
 
   /** Returns an error if the file has tables of Highkiq that can't be migrated, or whose version is not known. */
@@ -290,9 +279,7 @@ export class Database {
       const version = versionIn(this.#first)
       const error = version < OLDEST_VERSION ? this.#tooOld(version) : this.#tooNew(version)
       if (error) throw error
-      if (version === 0) this.exec(schema)
-      else for (const migration of migrations.slice(version - OLDEST_VERSION)) this.exec(migration)
-      this.run('UPDATE hk_schema SET version = ?', SCHEMA_VERSION)
+      for (const statements of statementsFrom(version)) this.exec(statements)
       this.exec('COMMIT')
     } catch (thrown) {
       try {
@@ -354,44 +341,4 @@ function manyRows(sql: string, n: number): string {
   }
   versions[n] ??= sql.replace(/VALUES (\([-\d?, ]+\))/, (_, row) => `VALUES ${Array(n).fill(row).join(', ')}`)
   return versions[n]
-}
-
-function tooOld(path: string, version: number): HighkiqError {
-  const message = `${path} was written before version 0.1 (schema ${version}, the oldest that can be migrated is ${OLDEST_VERSION}): name another file`
-  return new HighkiqError('STORE_UNUSABLE', message)
-}
-
-function versionLost(path: string, version: number, application: number): HighkiqError {
-  const message = `${path} has tables of Highkiq 0.1, but another program has changed user_version (${version}) or application_id (${application}), from which their version is read: run "PRAGMA user_version = ${OLDEST_VERSION}; PRAGMA application_id = ${OLD_APPLICATION_ID}" and start again`
-  return new HighkiqError('STORE_UNUSABLE', message)
-}
-
-function dropped(path: string): HighkiqError {
-  const message = `${path} no longer has Highkiq's tables, another program has dropped them: put back a copy of the file, or restart the process to begin without jobs`
-  return new HighkiqError('STORE_UNUSABLE', message)
-}
-
-function full(path: string, cause: unknown): HighkiqError {
-  const message = `${path}: the disk is full, nothing was stored: free some space, and Highkiq continues by itself`
-  return new HighkiqError('STORE_FULL', message, undefined, { cause })
-}
-
-function unusable(path: string, code: number | undefined, cause: unknown): HighkiqError {
-  return new HighkiqError('STORE_UNUSABLE', `${path}: ${advice(path, code, cause)}`, undefined, { cause })
-}
-
-function advice(path: string, code: number | undefined, cause: unknown): string {
-  const text = cause instanceof Error ? cause.message : String(cause)
-  if (code === 26) return 'this file is not a database: name another file, or move it away to begin a new one'
-  if (code === 11) {
-    return `the database file is damaged: stop all processes, keep a copy, and try "sqlite3 ${path} .recover"`
-  }
-  if (code === 8) return 'the file or its folder is read-only: give this user the right to write to both'
-  if (code === 10) return `the disk reports an error (${text}): check it before you continue`
-  if (code === 5) return 'another program keeps this file locked: close it, or name another file'
-  // libsql reports a failed open only in its message, with SQLite's code 14 at the end.
-  if (code === 14 || /unable to open/i.test(text)) {
-    return `can't be opened: see that ${dirname(resolve(path))} exists and that this user may write to it`
-  }
-  return `the database can't be used (${text})`
 }

@@ -4,8 +4,8 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path'
 import { megabytes } from '../../../job/plural.ts'
 import { type Check, type Finding, runChecks } from '../../contract.ts'
-import { type Driver, openDriver } from './driver.ts'
-import { OLDEST_VERSION, SCHEMA_VERSION, versionIn } from './schema-version.ts'
+import { readVersion } from './migration-plan.ts'
+import { OLDEST_VERSION, SCHEMA_VERSION } from './schema-version.ts'
 
 const LITTLE_BYTES = 1e9
 const NOTHING_BYTES = 100e6
@@ -32,8 +32,9 @@ const CHECKS: Record<string, Check<string>> = {
   },
 
   async schema(path) {
-    const version = await schemaOf(path)
-    if (version === undefined || version < OLDEST_VERSION || version >= SCHEMA_VERSION) return undefined
+    // Opening the store says why a file can't be read.
+    const version = await readVersion(path).catch(() => 0)
+    if (version < OLDEST_VERSION || version >= SCHEMA_VERSION) return undefined
     const from = version === OLDEST_VERSION ? 'Highkiq 0.1' : 'an older Highkiq'
     return {
       severity: 'warning',
@@ -78,21 +79,4 @@ export async function diagnose(path: string): Promise<Finding[]> {
 
 function sizeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size
-}
-
-/** Returns the number of a file's schema without changing it; 0: it has no tables of Highkiq; undefined: it can't be read. */
-async function schemaOf(path: string): Promise<number | undefined> {
-  // SQLite would create it.
-  if (!sizeOf(path)) return undefined
-  let driver: Driver | undefined
-  try {
-    driver = await openDriver(path)
-    const { prepare } = driver
-    return versionIn((sql) => prepare(sql).get())
-  } catch {
-    // Opening the store says why.
-    return undefined
-  } finally {
-    driver?.close()
-  }
 }
