@@ -1,5 +1,5 @@
-import pg from 'pg'
-import { dropDatabase, emptyDatabase, sharedPostgres } from '../postgres/server.ts'
+import { emptyDatabase, returnDatabase, rowsOf } from '../postgres/databases.ts'
+import { sharedPostgres } from '../postgres/server.ts'
 import type { StoreFactory } from './factory.ts'
 
 /** Tables that an empty store has rows in, or whose rows say nothing. */
@@ -13,25 +13,12 @@ export const postgres: StoreFactory = {
     const database = await emptyDatabase()
     return {
       url: server.url('', database),
-      destroy: () => dropDatabase(database),
-      async connect() {
-        const client = new pg.Client({ connectionString: server.url('', database) })
-        client.on('error', () => {})
-        await client.connect()
-        return client
-      },
+      destroy: () => returnDatabase(database),
+      connect: () => server.connect(database),
       contents: async () => {
-        const tables = await server.query(
-          "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'highkiq' AND table_type = 'BASE TABLE' AND table_name <> ALL ($1)",
-          [OTHERS],
-          database,
-        )
-        const contents: string[] = []
-        for (const { name } of tables) {
-          const [{ n } = {}] = await server.query(`SELECT count(*)::int AS n FROM highkiq."${name}"`, [], database)
-          if (Number(n) > 0) contents.push(`${name}: ${n}`)
-        }
-        return contents
+        const counts = await rowsOf(database)
+        const counted = Object.entries(counts).filter(([table, rows]) => rows > 0 && !OTHERS.includes(table))
+        return counted.map(([table, rows]) => `${table}: ${rows}`)
       },
     }
   },

@@ -5,7 +5,6 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { openStore } from '#dist/store/open.js'
 import { pathOf } from '../programs/program.ts'
 import { type Run, startRun } from '../programs/watched.ts'
 import { freePort } from '../redis/port.ts'
@@ -14,7 +13,6 @@ import { postgres } from './program.ts'
 const START_SECONDS = 30
 /** The name of the superuser, and of the database. */
 const NAME = 'highkiq'
-const TEMPLATE = 'empty'
 
 /** Settings of postgresql.conf by name. */
 export type Settings = Record<string, string | number | boolean>
@@ -90,11 +88,17 @@ export class PostgresServer {
     }
   }
 
-  /** Runs a statement on a connection of its own. */
-  async query(sql: string, values: unknown[] = [], database?: string): Promise<Record<string, unknown>[]> {
+  /** Opens a connection. */
+  async connect(database?: string): Promise<pg.Client> {
     const client = new pg.Client({ connectionString: this.url('', database), connectionTimeoutMillis: 2000 })
     client.on('error', () => {})
     await client.connect()
+    return client
+  }
+
+  /** Runs a statement on a connection of its own. */
+  async query(sql: string, values: unknown[] = [], database?: string): Promise<Record<string, unknown>[]> {
+    const client = await this.connect(database)
     try {
       return (await client.query(sql, values)).rows
     } finally {
@@ -175,31 +179,6 @@ let schemas = 0
 export function sharedPostgres(): Promise<PostgresServer> {
   lasting ??= startPostgres()
   return lasting
-}
-
-let template: Promise<void> | undefined
-let databases = 0
-
-/** Makes a database that has Highkiq's schema and no jobs. It is copied: that takes a fraction of the time to make the schema. */
-export async function emptyDatabase(): Promise<string> {
-  const server = await sharedPostgres()
-  template ??= makeTemplate(server)
-  await template
-  const name = `test${process.pid}_${++databases}`
-  await server.query(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE}`)
-  return name
-}
-
-export async function dropDatabase(name: string): Promise<void> {
-  const server = await sharedPostgres()
-  await server.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
-}
-
-async function makeTemplate(server: PostgresServer): Promise<void> {
-  await server.query(`CREATE DATABASE ${TEMPLATE}`)
-  const store = openStore(server.url('', TEMPLATE))
-  await store.open()
-  await store.close()
 }
 
 /** Returns the name of a schema that no other test has. */
