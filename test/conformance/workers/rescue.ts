@@ -234,8 +234,13 @@ export const rescue: Case[] = [
       const owner = await t.owner()
       const [first] = await t.fetch(owner, 'q')
       expect(await t.store.workers.claim(owner)).toBe(true)
-      const answer = await t.settleAndFetch(owner, { settlements: [retry(first, 1)], fetch: { queues: ['q'], n: 1 } })
-      expect(answer).toMatchObject({ fenced: true, settled: ['fenced'], fetched: [] })
+      const fetch = { queues: ['q'], n: 1 }
+      // A store may have a shorter way for jobs that are done.
+      for (const settlement of [retry(first, 1), done(first)]) {
+        const answer = await t.settleAndFetch(owner, { settlements: [settlement], fetch })
+        expect(answer).toMatchObject({ fenced: true, settled: ['fenced'], fetched: [] })
+      }
+      expect(await t.settleAndFetch(owner, { fetch })).toMatchObject({ fenced: true, fetched: [] })
       expect(await t.store.metrics.totals()).toMatchObject({ processed: 0, failed: 0, retries: 0, enqueued: 1 })
     },
   },
