@@ -3,7 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { chownSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { HighkiqError } from 'highkiq'
+import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
+import { lockOf } from '#dist/store/postgres/server/lock.js'
 import { type Bench, bench, gate, Heard, until } from '../engine/bench.ts'
 import { type PostgresServer, startPostgres } from './server.ts'
 import { onPostgres } from './suite.ts'
@@ -50,6 +52,34 @@ onPostgres('a server that takes no writes', () => {
     await t.settled()
     expect(ran.all.filter((n) => n === -1)).toHaveLength(1)
     expect(await t.hq.stats()).toMatchObject({ processed: before + 1, failed: 0, retries: 0, dead: 0 })
+  })
+})
+
+onPostgres('a transaction that keeps the lock of Highkiq', () => {
+  test('holds up fetching and settling, but no push of a plain job; when it ends each job has run once', async () => {
+    const server = await startPostgres()
+    onTestFinished(() => server.remove())
+    const t = bench({ url: server.url() })
+    const { job, ran, open } = await withHeldJob(t)
+    const client = new pg.Client(server.url())
+    await client.connect()
+    onTestFinished(() => client.end())
+    await client.query('BEGIN')
+    await client.query('SELECT pg_advisory_xact_lock($1)', [lockOf('highkiq')])
+    await job.performAsync(1, '')
+    open()
+    await until(async () => {
+      const [{ n } = {}] = await server.query(
+        "SELECT count(*)::int AS n FROM pg_locks WHERE locktype = 'advisory' AND NOT granted",
+      )
+      return Number(n) > 0
+    })
+    expect(ran.all).toEqual([-1])
+    await client.query('COMMIT')
+    expect(await ran.atLeast(2)).toEqual([-1, 1])
+    await t.settled()
+    expect(await t.hq.stats()).toMatchObject({ processed: 2, failed: 0 })
+    expect(t.errors).toEqual([])
   })
 })
 
