@@ -1,107 +1,25 @@
-import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { bench, Heard, promptly, until } from '../engine/bench.ts'
+import { bench, until } from '../engine/bench.ts'
+import { clockCases, withClock } from '../engine/clock-cases.ts'
 import { pathOf } from '../programs/program.ts'
 import { suiteWith } from '../programs/suite.ts'
 import { freePort } from './port.ts'
 import { faketime, redis } from './program.ts'
 import { RedisServer } from './server.ts'
 
-const OWNERS = 24
-const LEASE_SECONDS = 2
-
 suiteWith([redis, faketime], 'a Redis server whose clock is set', () => {
-  let folder: string
-  let server: RedisServer
-  const setClock = (seconds: number) => writeFileSync(join(folder, 'clock'), `${seconds >= 0 ? '+' : ''}${seconds}`)
-
-  /** Starts a server with a clock of its own. Call it first, so that it ends after everything else in a test. */
   const start = async () => {
-    folder = mkdtempSync(join(tmpdir(), 'highkiq-clock-'))
-    setClock(0)
-    const environment = spawnSync(pathOf(faketime) as string, ['-f', '+0', 'env'], { encoding: 'utf8' }).stdout
-    const [, library] = /^LD_PRELOAD=(.*)$/m.exec(environment) ?? []
-    const program = join(folder, 'redis')
-    // Only the time of day changes, as when an administrator sets it; the monotonic clock stays. Without libc's own
-    // malloc before it, jemalloc asks for the time before the library can answer.
-    const variables = `LD_PRELOAD='${library}:libc.so.6' FAKETIME_TIMESTAMP_FILE='${folder}/clock' FAKETIME_NO_CACHE=1 FAKETIME_DONT_FAKE_MONOTONIC=1`
-    writeFileSync(program, `#!/bin/sh\n${variables} exec ${pathOf(redis)} "$@"\n`)
-    chmodSync(program, 0o755)
-    server = new RedisServer(program, await freePort(), {})
+    const { path, setClock } = withClock(pathOf(redis) as string, 'redis')
+    const server = new RedisServer(path, await freePort(), {})
+    onTestFinished(() => server.remove())
     await server.start()
-    onTestFinished(async () => {
-      await server.remove()
-      rmSync(folder, { recursive: true, force: true })
-    })
+    return { url: server.url(), setClock }
   }
-
-  test('24 owners keep their leases, and the jobs of dead ones run again, when the clock goes forward and back', async () => {
-    await start()
-    const t = bench({ url: server.url() })
-    const ran = new Heard<string>()
-    t.hq.job('J', (_ctx, name: string) => ran.say(name))
-    const { store } = t.hq
-    await store.open()
-    const lost: string[] = []
-    /** Starts an owner on another machine, and returns a function that ends its renewals. */
-    const live = async (name: string, queue: string) => {
-      await store.workers.join(name, { queues: [queue], seconds: LEASE_SECONDS, host: 'elsewhere\n1 1' })
-      const renew = async () => {
-        if (!(await store.workers.renew(name, LEASE_SECONDS))) lost.push(name)
-      }
-      const timer = setInterval(renew, (LEASE_SECONDS * 1000) / 3)
-      const end = () => clearInterval(timer)
-      onTestFinished(end)
-      return end
-    }
-    const steps = [
-      ['forward', 60],
-      ['back', -3600],
-    ] as const
-    const dying = new Map<string, () => void>()
-    for (const [name] of steps) {
-      dying.set(name, await live(name, name))
-      await t.hq.push({ class: 'J', args: [name], queue: name })
-      const take = { queues: [name], n: 1 }
-      const { fetched: taken } = await store.workers.settleAndFetch(name, {
-        now: Date.now(),
-        started: [],
-        settlements: [],
-        fetch: take,
-      })
-      expect(taken).toHaveLength(1)
-    }
-    for (let i = 0; i < OWNERS; i++) await live(`owner ${i}`, 'default')
-
-    // The holder of the lock `rescue` died just before the clock was set back.
-    expect(await store.workers.acquireLock('rescue', 'dead', LEASE_SECONDS / 2)).toBe(true)
-    setClock(-3600)
-    for (let i = 0; i < 2; i++) {
-      await t.work({ leaseSeconds: LEASE_SECONDS, concurrency: 1, queues: ['forward', 'back'] })
-    }
-    for (const [name, seconds] of steps) {
-      expect(ran.all).not.toContain(name)
-      dying.get(name)?.()
-      setClock(seconds)
-      // By the server's clock the lease would hold for an hour.
-      await promptly(
-        2 * LEASE_SECONDS,
-        until(() => ran.all.includes(name)),
-      )
-    }
-    expect(ran.all).toEqual(['forward', 'back'])
-    expect(lost).toEqual([])
-    const owners = (await store.workers.leases()).filter(({ owner }) => owner.startsWith('owner '))
-    expect(owners.map(({ claimed }) => claimed)).toEqual(Array.from({ length: OWNERS }, () => false))
-    expect(t.errors.filter(({ error }) => error.code === 'LEASE_LOST')).toEqual([])
-  })
+  clockCases(start)
 
   test('another process acquires a lock whose holder died before the clock was set back', async () => {
-    await start()
-    const { store } = bench({ url: server.url() }).hq
+    const { url, setClock } = await start()
+    const { store } = bench({ url }).hq
     await store.open()
     expect(await store.workers.acquireLock('d', 'ann', 0.5)).toBe(true)
     setClock(-3600)

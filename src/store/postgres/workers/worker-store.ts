@@ -24,8 +24,11 @@ import { isPlainStep, plainStep } from './plain-step.ts'
 import { isRowStep, rowStep } from './row-step.ts'
 import { settleAndFetch } from './settle-and-fetch.ts'
 
-/** A lock that is held for longer than this was acquired before the server's clock was set back. */
-const MAX_LOCK_MS = 3_600_000
+/**
+ * A lock that is held for so many times the time that is asked for was acquired before the server's clock was set back. Holders
+ * of one lock ask for about the same time.
+ */
+const MOST_TIMES = 10
 /** The name of a claimed owner can't be used again for this long. */
 const REMEMBERED_MS = 3_600_000
 
@@ -143,7 +146,9 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
 
   readonly acquireLock: WorkerStore['acquireLock'] = (name, holder, seconds) =>
     this.server.runOne(
-      async (db) => (await db.first(sql.owner.acquireLock, name, holder, seconds * 1000, MAX_LOCK_MS)) !== undefined,
+      async (db) =>
+        (await db.first(sql.owner.acquireLock, name, holder, seconds * 1000, seconds * 1000 * MOST_TIMES)) !==
+        undefined,
     )
 
   readonly releaseLock: WorkerStore['releaseLock'] = (name, holder) =>
