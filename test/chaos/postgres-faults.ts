@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Address } from '../postgres/address.ts'
 import type { PostgresServer } from '../postgres/server.ts'
 import type { Crew } from './crew.ts'
+
+const LEASE_MS = 1000
 
 export interface Struck {
   server: PostgresServer
@@ -10,7 +13,7 @@ export interface Struck {
 }
 
 /** Does harm for so many seconds; resolves when it is calm again, with the number of times that it struck. */
-type Strike = (struck: Struck) => Promise<number>
+export type Strike = (struck: Struck) => Promise<number>
 
 /** Strikes again and again, with a pause of up to `most` milliseconds. */
 async function repeatedly({ seconds, random }: Struck, most: number, strike: () => Promise<unknown>): Promise<number> {
@@ -26,6 +29,9 @@ async function repeatedly({ seconds, random }: Struck, most: number, strike: () 
 
 export const POSTGRES_FAULTS: Record<string, Strike> = {
   'workers are killed': (struck) => repeatedly(struck, 400, () => struck.crew.replace(struck.random)),
+
+  'workers are frozen past their leases and continue': (struck) =>
+    repeatedly(struck, 200, () => struck.crew.freeze(3 * LEASE_MS, struck.random)),
 
   'connections are ended by an administrator': (struck) =>
     repeatedly(struck, 100, () =>
@@ -45,4 +51,16 @@ export const POSTGRES_FAULTS: Record<string, Strike> = {
       await struck.server.stop()
       await struck.server.start()
     }),
+}
+
+/** The primary crashes amid the load, its synchronous standby is promoted, and the address of the primary leads to it. */
+export function failOver(primary: PostgresServer, standby: PostgresServer, address: Address): Strike {
+  return async ({ seconds }) => {
+    await sleep((seconds * 1000) / 2)
+    await primary.kill()
+    address.moveTo(undefined)
+    await standby.query('SELECT pg_promote()')
+    address.moveTo(standby.port)
+    return 1
+  }
 }

@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { chance } from '../conformance/chance.js'
-import { startPostgres } from '../postgres/server.ts'
+import { Address } from '../postgres/address.ts'
+import { type PostgresServer, startPostgres } from '../postgres/server.ts'
 import { onPostgres } from '../postgres/suite.ts'
 import { ALL_KINDS } from './kinds.ts'
 import { lineOf, type Outcome } from './outcome.ts'
-import { POSTGRES_FAULTS } from './postgres-faults.ts'
+import { failOver, POSTGRES_FAULTS, type Strike } from './postgres-faults.ts'
 import { storm } from './storm.ts'
 
 // The long form: HIGHKIQ_STORM_JOBS=20000 HIGHKIQ_STORM_SECONDS=30
@@ -20,36 +21,57 @@ function mostRepeats({ lostOwners }: Outcome): number {
   return lostOwners * 3 * CONCURRENCY
 }
 
+interface Scene {
+  /** The server that has the store in the end. */
+  server: PostgresServer
+  url?: string
+  strike: Strike
+}
+
+async function check(name: string, { server, url = server.url(), strike }: Scene): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'highkiq-chaos-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const random = chance(Date.now())
+  const outcome = await storm({
+    url,
+    folder,
+    jobs: JOBS,
+    mix: ALL_KINDS,
+    waves: SECONDS * 4,
+    seconds: SECONDS,
+    processes: 3,
+    concurrency: CONCURRENCY,
+    mostSeconds: 60,
+    strike: (crew) => strike({ server, crew, seconds: SECONDS, random }),
+    leftovers: async () => {
+      const rows = await server.query('SELECT text FROM highkiq.fetched LIMIT 3')
+      return rows.map(({ text }) => `left with its owner: ${text}`)
+    },
+  })
+  expect(outcome.complaints, lineOf(name, outcome)).toEqual([])
+  expect(outcome.repeats, lineOf(name, outcome)).toBeLessThanOrEqual(mostRepeats(outcome))
+}
+
+async function start(...how: Parameters<typeof startPostgres>): Promise<PostgresServer> {
+  const server = await startPostgres(...how)
+  onTestFinished(() => server.remove())
+  return server
+}
+
 onPostgres('jobs of all kinds on PostgreSQL: nothing lost, few repeated, every count exact', () => {
   for (const [name, strike] of Object.entries(POSTGRES_FAULTS)) {
-    test(name, { timeout: 120_000 }, async ({ expect }) => {
-      const folder = mkdtempSync(join(tmpdir(), 'highkiq-chaos-'))
-      // A crash of the server, unlike one of the machine, keeps what was written without fsync.
-      const server = await startPostgres()
-      const random = chance(Date.now())
-      try {
-        const outcome = await storm({
-          url: server.url(),
-          folder,
-          jobs: JOBS,
-          mix: ALL_KINDS,
-          waves: SECONDS * 4,
-          seconds: SECONDS,
-          processes: 3,
-          concurrency: CONCURRENCY,
-          mostSeconds: 60,
-          strike: (crew) => strike({ server, crew, seconds: SECONDS, random }),
-          leftovers: async () => {
-            const rows = await server.query('SELECT text FROM highkiq.fetched LIMIT 3')
-            return rows.map(({ text }) => `left with its owner: ${text}`)
-          },
-        })
-        expect(outcome.complaints, lineOf(name, outcome)).toEqual([])
-        expect(outcome.repeats, lineOf(name, outcome)).toBeLessThanOrEqual(mostRepeats(outcome))
-      } finally {
-        await server.remove()
-        rmSync(folder, { recursive: true, force: true })
-      }
-    })
+    // A crash of the server, unlike one of the machine, keeps what was written without fsync.
+    test(name, { timeout: 120_000 }, async () => check(name, { server: await start(), strike }))
   }
+
+  const promotion = 'the primary crashes and its synchronous standby is promoted'
+  test(promotion, { timeout: 120_000 }, async () => {
+    // With '*' a commit waits for the standby from the beginning.
+    const primary = await start({ synchronous_standby_names: '*' })
+    const address = await Address.open(primary.port)
+    const standby = await start({}, primary.port)
+    const url = new URL(primary.url())
+    url.port = String(address.port)
+    await check(promotion, { server: standby, url: url.href, strike: failOver(primary, standby, address) })
+  })
 })
