@@ -6,14 +6,13 @@ import { fileURLToPath } from 'node:url'
 import { Highkiq } from 'highkiq'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openDriver } from '#dist/store/sqlite/file/driver.js'
-import { type Bench, bench, Heard, until } from '../engine/bench.ts'
+import { type Bench, bench, Heard, storeOfSuite, until } from '../engine/bench.ts'
 
-const onRedis = process.env.HIGHKIQ_TEST_REDIS !== undefined
 /** PostgreSQL has another form: test/postgres/transaction.test.ts. */
-const onSqlite = !onRedis && process.env.HIGHKIQ_TEST_POSTGRES === undefined
+const onSqlite = storeOfSuite() === 'SQLite'
 const noop = async () => {}
 
-test.runIf(onRedis)('on Redis a transaction is refused, with the reason', async () => {
+test.runIf(storeOfSuite() === 'Redis')('on Redis a transaction is refused, with the reason', async () => {
   const { hq } = bench()
   let ran = false
   await expect(

@@ -103,6 +103,12 @@ export interface Bench {
   settled(): Promise<void>
 }
 
+/** Returns the store on which the suites that know nothing of stores run: see the projects in vitest.config.ts. */
+export function storeOfSuite(): 'SQLite' | 'Redis' | 'PostgreSQL' {
+  if (process.env.HIGHKIQ_TEST_POSTGRES) return 'PostgreSQL'
+  return process.env.HIGHKIQ_TEST_REDIS ? 'Redis' : 'SQLite'
+}
+
 let databases = 0
 /** Returns the URL of an empty store that is ready; see postgres.setup.ts. */
 export const databasesOfPostgres = { next: (): string | undefined => undefined }

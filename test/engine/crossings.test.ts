@@ -2,9 +2,7 @@
 
 import { iterate, type JobContext, type Middleware } from 'highkiq'
 import { expect, test } from 'vitest'
-import { bench, Heard, until } from './bench.ts'
-
-const isOnServer = Boolean(process.env.HIGHKIQ_TEST_REDIS || process.env.HIGHKIQ_TEST_POSTGRES)
+import { bench, Heard, storeOfSuite, until } from './bench.ts'
 
 test('an iterable job can not run in a thread, not by default either', async () => {
   const t = bench({ defaultJobOptions: { thread: true } })
@@ -47,7 +45,8 @@ test('a capsule can not serve a queue that has its own concurrency by hq.process
   )
 })
 
-test.skipIf(isOnServer)(
+// Only SQLite's transactions enclose the calls of a function.
+test.runIf(storeOfSuite() === 'SQLite')(
   'pushes to another store are not part of a transaction, whichever encloses the other',
   async () => {
     const [home, east] = [bench(), bench()]

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { type Highkiq as App, PROGRAM } from '../../src/app.ts'
-import { type Bench, bench, Child, gate, Heard, until } from './bench.ts'
+import { type Bench, bench, Child, gate, Heard, storeOfSuite, until } from './bench.ts'
 
 type Job = Partial<IterableJob<[n: number], number, number>>
 
@@ -252,7 +252,7 @@ test('a job that is cancelled while it waits is removed with its state', async (
   expect(said.all).toEqual([])
 })
 
-test.runIf(process.env.HIGHKIQ_TEST_REDIS)(
+test.runIf(storeOfSuite() === 'Redis')(
   'one that Ruby cancelled before it began only says so, and is done',
   async () => {
     const t = bench()

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Splitter } from 'highkiq'
 import { expect, test } from 'vitest'
 import { shardOf } from '#dist/store/contract.js'
-import { bench, gate, until } from './bench.ts'
+import { bench, gate, storeOfSuite, until } from './bench.ts'
 import { frozen, ordered } from './ordered-bench.ts'
 
 /** Ids that fall into a shard. */
@@ -120,7 +120,7 @@ test('[37] an idle worker starts pushed and due ids at once', async () => {
   expect(offs.at(-1)).toBeLessThan(2000)
 })
 
-test.runIf(process.env.HIGHKIQ_TEST_REDIS)('[37] an idle ordered queue sends few commands to the server', async () => {
+test.runIf(storeOfSuite() === 'Redis')('[37] an idle ordered queue sends few commands to the server', async () => {
   const seconds = 4
   const here = bench()
   ordered(here, { shards: 5 })
