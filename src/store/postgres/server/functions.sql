@@ -26,16 +26,17 @@ BEGIN
 END $$;
 
 -- Stores jobs without effects at the back of a queue. It does not wait for the writers.
--- Returns false, and stores nothing, if the queue is new or hidden.
-CREATE OR REPLACE FUNCTION hk.push_plain(lock bigint, queue_name text, texts text[], priority_offset bigint) RETURNS boolean
+-- lines: a text on each line. Returns false, and stores nothing, if the queue is new or hidden.
+CREATE OR REPLACE FUNCTION hk.push_plain(lock bigint, queue_name text, lines text, priority_offset bigint) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
   queue_id bigint;
+  texts text[] := string_to_array(lines, E'\n');
 BEGIN
   SELECT id INTO queue_id FROM hk.queue WHERE name = queue_name AND cleared = 0;
   IF NOT FOUND THEN RETURN false; END IF;
   INSERT INTO hk.ready (queue, position, text)
-  SELECT queue_id, nextval('hk.back_position') - priority_offset, job FROM unnest(texts) WITH ORDINALITY AS jobs (job, n) ORDER BY n;
+  SELECT queue_id, nextval('hk.back_position') - priority_offset, job FROM unnest(texts) AS jobs (job);
   INSERT INTO hk.queue_change VALUES (queue_id, cardinality(texts));
   IF random() < 0.01 THEN PERFORM hk.sum_changes(lock); END IF;
   RETURN true;

@@ -8,6 +8,8 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientBase } from 'pg'
 
+type Connection = Pick<ClientBase, 'query'>
+
 const NOTIFY_MS = 5
 /** A payload has at most 8,000 bytes. */
 const MAX_PAYLOAD_BYTES = 7000
@@ -21,8 +23,8 @@ export interface NotifierOptions {
   channel: string
   /** Opens the connection that listens; undefined: nothing can be heard. */
   connect: (() => Promise<ClientBase & { end(): Promise<void> }>) | undefined
-  /** Sends a payload to the channel. */
-  send(payload: string): Promise<void>
+  /** Sends a payload to the channel, over the connection if one is given. */
+  send(payload: string, connection?: Connection): Promise<void>
 }
 
 export class Notifier {
@@ -50,6 +52,26 @@ export class Notifier {
     if (this.#closed || this.#isSending) return
     this.#isSending = true
     setImmediate(() => this.#send())
+  }
+
+  /**
+   * Wakes the waiters of the channels after a statement that is under way on the connection. Other processes are told by the
+   * statement behind it, so that they need not wait for its answer to get here, unless they were told just now.
+   */
+  notifyAfter(answered: Promise<unknown>, channels: readonly string[], connection: Connection): void {
+    if (channels.length === 0) return
+    const isSent = !this.#closed && !this.#isSending
+    if (isSent) {
+      this.#isSending = true
+      for (const name of channels) this.#pending.add(name)
+      this.#send(connection)
+    }
+    answered.then(
+      () => (isSent ? this.#wake(new Set(channels)) : this.notify(channels)),
+      () => {
+        // Nothing was stored.
+      },
+    )
   }
 
   /** Resolves at a notification of one of the channels, when it is time to ask, after `ms`, or on abort. */
@@ -88,12 +110,12 @@ export class Notifier {
   }
 
   /** Sends what is pending; what comes meanwhile goes with the next one. */
-  async #send(): Promise<void> {
-    while (this.#pending.size > 0) {
+  async #send(connection?: Connection): Promise<void> {
+    for (let over = connection; this.#pending.size > 0; over = undefined) {
       const payload = payloadOf(this.#id, this.#pending)
       this.#pending.clear()
       // A notification that is lost delays a job by the interval at which waiters ask.
-      await this.#options.send(payload).catch(() => undefined)
+      await this.#options.send(payload, over).catch(() => undefined)
       if (!this.#closed) await sleep(NOTIFY_MS)
     }
     this.#isSending = false

@@ -75,11 +75,14 @@ export class StoreServer {
     }
   }
 
-  /** Runs `work`, which is a single statement, and so needs no transaction. */
-  async runOne<T>(work: (db: Database) => Promise<T>): Promise<T> {
+  /**
+   * Runs `work`, which is a single statement, and so needs no transaction. After it wakes the waiters of the channels, here and
+   * in other processes.
+   */
+  async runOne<T>(work: (db: Database) => Promise<T>, channels: readonly string[] = []): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#runOnce(work)
+        return await this.#runOnce(work, channels)
       } catch (thrown) {
         // A statement that failed by a deadlock was rolled back.
         if (!isRepeatable(thrown) || isLockTimeout(thrown) || attempt === MOST_ATTEMPTS)
@@ -88,11 +91,13 @@ export class StoreServer {
     }
   }
 
-  async #runOnce<T>(work: (db: Database) => Promise<T>): Promise<T> {
-    const { pool, statements } = await this.#opened()
+  async #runOnce<T>(work: (db: Database) => Promise<T>, channels: readonly string[]): Promise<T> {
+    const { pool, statements, notifier } = await this.#opened()
     const client = await this.#connect(pool)
     try {
-      const answer = await work(new Database(client, statements))
+      const answered = work(new Database(client, statements))
+      notifier.notifyAfter(answered, channels, client)
+      const answer = await answered
       client.release()
       return answer
     } catch (thrown) {
@@ -226,7 +231,9 @@ export class StoreServer {
     const notifier = new Notifier({
       channel,
       connect: pooling === 'transaction' ? undefined : () => connect(new pg.Client(config)),
-      send: async (payload) => void (await pool.query('SELECT pg_notify($1, $2)', [channel, payload])),
+      send: async (payload, connection = pool) => {
+        await connection.query('SELECT pg_notify($1, $2)', [channel, payload])
+      },
     })
     if (pooling === 'transaction') {
       this.#warn?.(

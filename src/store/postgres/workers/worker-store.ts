@@ -72,7 +72,11 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
   }
 
   readonly waitForJobs: WorkerStore['waitForJobs'] = async (_owner, queues, _n, ms, signal) => {
+    let isAsked = false
     await this.server.readUntil(queues, ms, signal, async () => {
+      // A notification means jobs, most of the time, so the caller fetches without another question.
+      if (isAsked) return true
+      isAsked = true
       return (await this.server.runOne((db) => db.get(Queues).hasJobs(queues))) || undefined
     })
     return []
