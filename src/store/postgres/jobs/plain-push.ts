@@ -22,10 +22,13 @@ export async function pushPlain(server: StoreServer, queue: string, items: reado
     .join('\n')
     .toWellFormed()
   const push = () =>
-    server.runOne(async (db) => {
-      const values = [server.lock, name, lines, priorityOffset(queue)] as const
-      return (await db.first<{ pushed: boolean }>(sql.queue.pushPlain, ...values))?.pushed
-    }, [name])
+    server.runOne(
+      async (db) => {
+        const values = [server.lock, name, lines, priorityOffset(queue)] as const
+        return (await db.first<{ pushed: boolean }>(sql.queue.pushPlain, ...values))?.pushed
+      },
+      [name],
+    )
   // Another process may hide the queue again before the push.
   while (!(await push())) await server.write((db) => db.run(sql.queue.show, name), ANSWER_SECONDS)
 }
