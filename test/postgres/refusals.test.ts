@@ -57,6 +57,24 @@ onPostgres('a server that takes no writes', () => {
   })
 })
 
+onPostgres('a schema of a newer version', () => {
+  test('refuses writes with effects of an older process, which still pushes and runs plain jobs', async () => {
+    const server = await startPostgres()
+    onTestFinished(() => server.remove())
+    const t = bench({ url: server.url() })
+    const { job, ran, open } = await withHeldJob(t)
+    await server.query('UPDATE highkiq.schema_version SET version = 1000')
+    const unusable = { code: 'STORE_UNUSABLE', message: expect.stringMatching(/newer Highkiq/) }
+    await expect(job.performIn(60, 1, '')).rejects.toMatchObject({ maybePushed: false, cause: unusable })
+    const { store } = t.hq
+    await expect(store.workers.join('late', { queues: [], seconds: 60, host: 'h' })).rejects.toMatchObject(unusable)
+    await job.performAsync(2, '')
+    open()
+    expect(await ran.atLeast(2)).toEqual([-1, 2])
+    await t.settled()
+  })
+})
+
 onPostgres('a transaction that keeps the lock of Highkiq', () => {
   test('holds up fetching and settling, but no push of a plain job; when it ends each job has run once', async () => {
     const server = await startPostgres()
