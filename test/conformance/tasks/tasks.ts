@@ -78,6 +78,8 @@ export const tasks: Case[] = [
     async run(t) {
       expect(await t.store.tasks.find(taskId(9))).toBe(null)
       expect(await t.store.tasks.event(jidOf(taskId(9), 0))).toBe(null)
+      // Jids that an app has chosen.
+      for (const jid of ['mine', 'f'.repeat(40)]) expect(await t.store.tasks.event(jid)).toBe(null)
       expect(await t.store.tasks.events(taskId(9), { limit: 5 })).toEqual([])
       const refused = { ok: false, reason: 'unknown' }
       expect(await t.store.tasks.addRows(taskId(9), PRODUCER, 0, rows(0, 1), NOW)).toMatchObject(refused)

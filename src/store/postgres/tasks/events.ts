@@ -94,6 +94,8 @@ export class Events extends Tables {
 
   async find(jid: string): Promise<EventRecord | null> {
     const { id, index } = splitTaskJid(jid)
+    // A jid of any other form, as an app may choose it.
+    if (!Number.isSafeInteger(index)) return null
     return (await this.#records(id, FULL.rowOf, index))[0] ?? null
   }
 
