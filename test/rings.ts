@@ -45,7 +45,7 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL', Record<st
     'test/starter': { rest: 'full', fast: ['create'] },
     'test/testing': { rest: 'fast' },
     'test/types': { rest: 'full' },
-    'test/transfer': { rest: 'full' },
+    'test/transfer': { rest: 'full', nightly: ['postgres'] },
     'test/wire': { rest: 'fast' },
   },
   // The suites that know nothing of stores, again: some for each area, and those of faults and of killed workers.
@@ -82,6 +82,7 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL', Record<st
 
 /** Seconds of the longest files, on two quiet cores. The others need less (`longest-first.ts`). */
 export const secondsOf: Record<string, number> = {
+  'test/transfer/postgres.test.ts': 400,
   'test/conformance/sqlite.test.ts': 130,
   'test/conformance/redis.test.ts': 80,
   'test/tasks/import.test.ts': 75,
