@@ -11,6 +11,8 @@ import { openFile } from '#dist/tasks/spreadsheet/file.js'
 import { writeSpreadsheet } from '#dist/tasks/spreadsheet/write.js'
 import { Catalogue } from '../../examples/demo/catalogue.js'
 import { cellValues, HEADER, makeProducts as makeAny } from '../../examples/demo/products.js'
+import { newSchema, sharedPostgres } from '../postgres/server.ts'
+import { onPostgres } from '../postgres/suite.ts'
 
 const MAIN = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
@@ -290,6 +292,26 @@ describe('npm run demo -- --file', () => {
     expect(code).toBe(2)
     expect(stderr).toMatch(/queue\.db was not made by the demo/)
     expect(await readFile(join(folder, 'queue.db'), 'utf8')).toBe('precious')
+  })
+})
+
+onPostgres('npm run demo with a PostgreSQL store', () => {
+  it('imports the products', async () => {
+    const server = await sharedPostgres()
+    const schema = newSchema()
+    onTestFinished(async () => void (await server.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`)))
+    const url = server.url(`?schema=${schema}`)
+    const { products, broken } = makeProducts(1000)
+    const { code, stdout, stderr } = await demo('postgres', '--rows', '1000', '--url', url)
+    expect(code).toBe(0)
+    // The server of the tests has fsync off.
+    expect(stderr.replace(/^.*fsync is off.*\n/, '')).toBe('')
+    expect(stdout).toContain(`1,000 products: ${products.length} imported, ${broken.length} rejected in `)
+    expect(stdout).toContain(`--url '${url}'`)
+    expect(await productsIn('postgres')).toHaveLength(products.length)
+    expect(
+      await server.query(`SELECT finished::int, failed::int + error::int AS rejected FROM "${schema}".task`),
+    ).toEqual([{ finished: products.length, rejected: broken.length }])
   })
 })
 
