@@ -1,6 +1,7 @@
 // Runs a plan in interleaved rounds: in each round every workload runs once with every peer, one after the other.
 import { endAll, startRole } from './process.js'
 import { fits } from './registry.js'
+import { share } from './scenarios.js'
 import { openStores } from './stores.js'
 
 /** A round begins only if it would end before this, were it as long as the longest one. */
@@ -46,7 +47,13 @@ export async function runPlan(plan, { rounds, jobs, warmup, quick, deep }) {
           const { folder } = stores
           const start = (role, options) => startRole(peer, role, { url: store.url, ...options })
           try {
-            const figures = await workload.measure({ peer, store, start, folder, jobs, warmup })
+            const figures = await workload.measure({
+              peer,
+              store,
+              start,
+              folder,
+              ...share({ jobs, warmup }, peer.part ?? 1),
+            })
             cells[workload.name] ??= {}
             cells[workload.name][peer.name] ??= []
             cells[workload.name][peer.name].push(figures)

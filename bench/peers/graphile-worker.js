@@ -17,6 +17,9 @@ export default {
   title: 'graphile-worker',
   order: 23,
   store: 'postgres',
+  // It is slow, so a measurement has a tenth of the jobs.
+  part: 0.1,
+  lacks: ['depth'],
   comparedTo: 'highkiq-postgres',
   fromNpm: true,
   version: () => versionOf('graphile-worker'),

@@ -22,6 +22,9 @@ export default {
   title: 'pg-boss',
   order: 22,
   store: 'postgres',
+  // It is slow, so a measurement has a tenth of the jobs.
+  part: 0.1,
+  lacks: ['depth'],
   comparedTo: 'highkiq-postgres',
   fromNpm: true,
   version: () => versionOf('pg-boss'),

@@ -103,7 +103,7 @@ function conditions({ at, machine, quick, jobs, rounds, seconds, versions }) {
         : []),
       `- **Run**: ${at.slice(0, 10)}, ${rounds} interleaved ${rounds === 1 ? 'round' : 'rounds'}, ${count(jobs)} counted jobs a measurement after ${count(jobs / 2)} that warm up, ${Math.round(seconds / 60)} minutes.`,
       `- **Machine**: ${cpu}, ${cores} cores, ${memory} GB, Node ${node}, load ${load} before the run. Clients, workers and Redis share it.`,
-      '- **Redis** keeps nothing on disk. **SQLite** uses WAL: `full` durability unless the title says “normal”.',
+      '- **Redis** keeps nothing on disk. **SQLite** uses WAL: `full` durability unless the title says “normal”. **PostgreSQL** syncs each commit; its other libraries run a tenth of the jobs, and not the deep queues.',
       '- **Effects**: every job has a number. A job that does not run exactly once fails the run.',
       `- **Versions**: ${Object.entries(versions)
         .filter(([name]) => !name.startsWith('highkiq') && !name.startsWith('raw'))
