@@ -2,19 +2,18 @@
 
 import type { AppPort } from '../app/port.ts'
 import { fetchedQueues, type Process, unservedQueues } from '../inspect/process.ts'
+import { processLeases } from '../inspect/process-leases.ts'
 import type { QueueSummary } from '../inspect/queue.ts'
 import { QueueTrends } from '../inspect/queue-trend.ts'
 import { storeReads } from '../inspect/store-reads.ts'
 import { cached } from '../job/cached.ts'
 import { unownedShards } from '../ordered/unowned-shards.ts'
-import type { Store } from '../store/contract.ts'
+import type { Lease, Store } from '../store/contract.ts'
 import { type CheckedTask, troubledTasks } from '../tasks/troubled-tasks.ts'
 import type { Alert, AlertKind } from './alert.ts'
 import { LeaseObserver } from './lease-observer.ts'
 import { QueueGrowth } from './queue-growth.ts'
 import { sharedErrors } from './shared-errors.ts'
-
-type Leases = Parameters<LeaseObserver['observe']>[0]
 
 /** How long the alerts of tasks and ordered queues are reused: they take many calls. */
 const SLOW_MS = 10_000
@@ -46,9 +45,9 @@ export function alertFinder(
   const tasks = cached(SLOW_MS, () => troubledTasks(store, app.now()))
   const ordered = cached(SLOW_MS, () => orderedOf(store, app.now(), most))
 
-  const silentOf = (process: Process, leases: Leases) => {
+  const silentOf = (process: Process, leases: readonly Lease[]) => {
     const { identity, beat, busy } = process
-    const { isLost, isRenewed, returnsIn } = observer.stateOf(identity, leases, Date.now(), performance.now())
+    const { isLost, isRenewed, returnsIn } = observer.stateOf(leases, Date.now(), performance.now())
     // A process can be too busy for a heartbeat and still renew its lease.
     const isSilent = isLost || (process.stateAt(app.now()) === 'silent' && !isRenewed)
     if (!isSilent) return []
@@ -85,8 +84,10 @@ export function alertFinder(
           causesOf(),
         ])
       observer.observe(leases, performance.now())
-      const silent = processes.flatMap((process) => silentOf(process, leases))
-      const live = processes.filter(({ identity }) => !silent.some((one) => one.identity === identity))
+      const leasesOf = processLeases(leases)
+      const silent = processes.flatMap((process) => silentOf(process, leasesOf(process.identity)))
+      const silentOnes = new Set(silent.map(({ identity }) => identity))
+      const live = processes.filter(({ identity }) => !silentOnes.has(identity))
       const [unserved, isServed] = queuesWithout(live, queues, most)
       const alerts: Alert[] = [
         ...unserved,

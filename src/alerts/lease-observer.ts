@@ -38,9 +38,8 @@ export class LeaseObserver {
     this.#seen = seen
   }
 
-  /** Returns the state of a process. @param time milliseconds since 1970 @param now as for `observe` */
-  stateOf(identity: string, leases: readonly Lease[], time: number, now: number): LeaseState {
-    const own = leases.filter(({ owner }) => owner.startsWith(identity))
+  /** Returns the state of a process with these leases. @param time milliseconds since 1970 @param now as for `observe` */
+  stateOf(own: readonly Lease[], time: number, now: number): LeaseState {
     const left = own.map(({ owner, ends, ended, claimed }) => {
       if (ended || claimed) return 0
       const byStore = ends - time

@@ -2,6 +2,7 @@
 
 import { invalidOption } from '../job/errors.ts'
 import type { Lease, ProcessRecord, Store, StoreStats } from '../store/contract.ts'
+import { processLeases } from './process-leases.ts'
 import { waited } from './queue.ts'
 
 export interface Stats {
@@ -56,7 +57,8 @@ interface StatsParts extends Pick<Stats, 'defaultLatency'> {
 export function statsFrom({ totals, processes, leases, defaultLatency }: StatsParts): Stats {
   const { fetched, ...stats } = totals
   // The store counts the jobs of Highkiq's owners exactly. Sidekiq's processes report theirs at each heartbeat.
-  const isOurs = (identity: string) => leases?.some(({ owner }) => owner.startsWith(identity)) ?? true
+  const leasesOf = leases && processLeases(leases)
+  const isOurs = (identity: string) => leasesOf === null || leasesOf(identity).length > 0
   const others = processes.filter(({ identity }) => !isOurs(identity)).reduce((sum, { busy }) => sum + busy, 0)
   return { ...stats, busy: fetched + others, processes: processes.length, defaultLatency }
 }
