@@ -58,6 +58,18 @@ export const counters: Case[] = [
     },
   },
   {
+    name: 'stats count the fetched jobs of workers with many queues',
+    async run(t) {
+      const queues = Array.from({ length: 120 }, (_, n) => `q${n}`)
+      const used = ['q0', 'q49', 'q50', 'q119']
+      for (const [n, queue] of used.entries()) await t.push(queue, t.job(2 * n), t.job(2 * n + 1))
+      const [owner, other] = [await t.owner({ queues }), await t.owner({ queues })]
+      for (const queue of used) await t.fetch(owner, queue, 1)
+      await t.fetch(other, 'q119', 1)
+      expect(await t.store.metrics.totals()).toMatchObject({ enqueued: 3, fetched: 5 })
+    },
+  },
+  {
     name: 'a settlement changes only the counters that it names',
     async run(t) {
       await t.push('q', ...[1, 2, 3, 4].map((n) => t.job(n)))

@@ -5,8 +5,8 @@ import { lua } from '../lua.generated.ts'
 import { type Server, StorePart } from '../server/server.ts'
 import type { Leases } from './leases.ts'
 
-/** A command that counts, and its key. */
-type Count = readonly [command: string, key: string]
+/** A command that counts, and the keys that it counts. */
+type Count = readonly [command: 'GET' | 'HLEN' | 'HVALS' | 'LLEN' | 'ZCARD', keys: readonly string[]]
 
 export class Totals extends StorePart implements Partial<MetricStore> {
   readonly #leases: Leases
@@ -23,37 +23,26 @@ export class Totals extends StorePart implements Partial<MetricStore> {
       pipeline.smembers(names).smembers(taskQueues),
     )) as string[][]
     const owners = await this.#leases.ownedQueues()
-    const counted: Count[] = [
-      ['GET', this.keys.processed()],
-      ['GET', this.keys.failed()],
-      ...(['schedule', 'retry', 'dead'] as const).map((set) => ['ZCARD', this.keys.set(set)] as const),
-      ...queues.map((queue) => ['LLEN', this.keys.queue(queue)] as const),
-      ...ours.map((queue) => ['GET', this.keys.backlog(queue)] as const),
-      ['HVALS', this.keys.limitedQueues],
-      ...owners.flatMap(
-        ({ owner, queue }) =>
-          [
-            ['HLEN', this.keys.working(queue, owner)],
-            ['LLEN', this.keys.arriving(queue, owner)],
-          ] as const,
-      ),
-    ]
-    const [commands, keys] = [counted.map(([command]) => command), counted.map(([, key]) => key)]
-    const counts = (await this.server.run(lua.count, keys, commands)) as number[]
-    const [processed = 0, failed = 0, scheduled = 0, retries = 0, dead = 0] = counts
-    const sum = (from: number, to?: number) => sumOf(counts.slice(from, to))
-    const [afterQueues, afterBacklogs] = [5 + queues.length, 5 + queues.length + ours.length]
-    return {
-      processed,
-      failed,
-      enqueued: sum(5, afterQueues),
-      backlog: sum(afterQueues, afterBacklogs),
-      limited: counts[afterBacklogs] ?? 0,
-      fetched: sum(afterBacklogs + 1),
-      scheduled,
-      retries,
-      dead,
-    }
+    const set = (name: 'schedule' | 'retry' | 'dead'): Count => ['ZCARD', [this.keys.set(name)]]
+    const counted = {
+      processed: ['GET', [this.keys.processed()]],
+      failed: ['GET', [this.keys.failed()]],
+      scheduled: set('schedule'),
+      retries: set('retry'),
+      dead: set('dead'),
+      enqueued: ['LLEN', queues.map((queue) => this.keys.queue(queue))],
+      backlog: ['GET', ours.map((queue) => this.keys.backlog(queue))],
+      limited: ['HVALS', [this.keys.limitedQueues]],
+      working: ['HLEN', owners.map(({ owner, queue }) => this.keys.working(queue, owner))],
+      arriving: ['LLEN', owners.map(({ owner, queue }) => this.keys.arriving(queue, owner))],
+    } satisfies Record<string, Count>
+    const groups: Count[] = Object.values(counted)
+    const keys = groups.flatMap(([, some]) => some)
+    const args = groups.flatMap(([command, some]) => [command, some.length])
+    const sums = (await this.server.run(lua.count, keys, args)) as number[]
+    const counts = Object.fromEntries(Object.keys(counted).map((name, i) => [name, sums[i] ?? 0]))
+    const { working, arriving, ...rest } = counts as Record<keyof typeof counted, number>
+    return { ...rest, fetched: working + arriving }
   }
 
   async resetTotals(which: 'processed' | 'failed'): Promise<void> {
@@ -66,8 +55,4 @@ export class Totals extends StorePart implements Partial<MetricStore> {
     const counts = await this.server.call((client) => client.mget(...wanted))
     return days.map((_, i) => ({ processed: Number(counts[i * 2] ?? 0), failed: Number(counts[i * 2 + 1] ?? 0) }))
   }
-}
-
-function sumOf(counts: readonly number[]): number {
-  return counts.reduce((total, count) => total + count, 0)
 }
