@@ -53,6 +53,7 @@ export interface Found {
 }
 
 const PAGE = 500
+const QUEUES_AT_ONCE = 50
 
 /**
  * Searches all places in the order in which a job passes them, so that it finds a job that moves on meanwhile. It
@@ -85,8 +86,11 @@ async function search(app: AppPort, jid: string, isOver: boolean, signal?: Abort
     const job = await inSet(set, 'limited')
     if (job) return job
   }
-  for (const { name, size } of await app.store.jobs.queues()) {
-    const job = size > 0 ? await new Queue(app, name).find(jid, how) : null
+  const waiting = (await app.store.jobs.queues()).filter(({ size }) => size > 0)
+  for (let from = 0; from < waiting.length; from += QUEUES_AT_ONCE) {
+    const some = waiting.slice(from, from + QUEUES_AT_ONCE)
+    const jobs = await Promise.all(some.map(({ name }) => new Queue(app, name).find(jid, how)))
+    const job = jobs.find((one) => one !== null)
     if (job) return foundAs('queued', job)
   }
   const moving = await inPage(app, jid)

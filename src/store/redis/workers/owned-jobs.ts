@@ -9,8 +9,8 @@ import type { Tasks } from '../tasks/tasks.ts'
 import { type Leases, TEXTS_AT_ONCE } from './leases.ts'
 import { localTicket, serverTicket } from './owner.ts'
 
-/** How many owners are read with one pipeline. */
-const OWNERS_AT_ONCE = 10
+/** How many queues of owners one script reads, so that others need not wait long for it. */
+const OWNED_AT_ONCE = 250
 /** The most jobs that one script moves. */
 const MAX_JOBS = 100
 /** An orphaned job with this prefix in its ticket lies in the list of arrivals; the rest of the ticket is its text. */
@@ -131,18 +131,18 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
     const items: OwnedJob[] = []
     let done = 0
     while (done < all.length && items.length < limit) {
-      const some = all.slice(done, done + OWNERS_AT_ONCE)
-      const replies = (await this.server.readable((pipeline) => {
-        for (const { queue, owner } of some) {
-          pipeline.hvalsBuffer(keys.working(queue, owner)).lrangeBuffer(keys.arriving(queue, owner), 0, -1)
-        }
-      })) as unknown as (Buffer[] | undefined)[]
-      for (const [i, { queue, owner }] of some.entries()) {
-        for (const bytes of [...(replies[i * 2] ?? []), ...(replies[i * 2 + 1] ?? [])]) {
-          items.push({ owner, queue, text: texts.read(bytes) })
-        }
+      const keysOf = ({ queue, owner }: { queue: string; owner: string }) => [
+        keys.working(queue, owner),
+        keys.arriving(queue, owner),
+      ]
+      const some = all.slice(done, done + OWNED_AT_ONCE).flatMap(keysOf)
+      const answer = await this.server.runForBytes(lua.readOwned, some, [limit - items.length])
+      for (let at = 0; at < answer.length; done++) {
+        const { queue, owner } = all[done] as { queue: string; owner: string }
+        const end = at + 1 + Number(answer[at])
+        for (const bytes of answer.slice(at + 1, end)) items.push({ owner, queue, text: texts.read(bytes) })
+        at = end
       }
-      done += some.length
     }
     const last = all[done - 1]
     return { items, next: done < all.length && last ? nameOf(last) : null }
