@@ -6,11 +6,14 @@ import { useLiveList } from './use-live-list.ts'
 
 const nameOf = ({ name }: LiveQueue) => name
 
+/** Names of queues rarely change. */
+const NAMES_REST_MS = 30_000
+
 export function useQueues(): Data<readonly LiveQueue[]> {
   return useLiveList<LiveQueue>('/live-queues', nameOf)
 }
 
-/** Returns the names of all queues, for filters. */
+/** Returns the names of all queues, for filters. A new queue appears after half a minute. */
 export function useQueueNames(): string[] {
-  return useQueues().data?.map(nameOf) ?? []
+  return useLiveList<LiveQueue>('/live-queues', nameOf, { restMs: NAMES_REST_MS }).data?.map(nameOf) ?? []
 }

@@ -12,8 +12,8 @@ export interface Data<Answer> {
   reload(): Promise<void>
 }
 
-/** Slow answers are requested less often: a page costs the server at most about a tenth of its time. */
-const REST = 10
+/** Slow answers are requested less often: a list costs the server at most about a twentieth of its time. */
+const REST = 20
 export const LONGEST_REST_MS = 15_000
 
 interface DataOptions<Answer> {
