@@ -625,6 +625,12 @@ const operations: Operation[] = [
     run: async (w) => ((await w.store.metrics.totals()) ? '' : 'nothing'),
   },
   {
+    // A key that cannot be read does not hide the jobs of others.
+    name: 'fetched jobs',
+    unnamed: true,
+    run: async (w) => ((await w.store.workers.fetched({ limit: 100 })).next === null ? '' : 'there are more'),
+  },
+  {
     // A list that cannot be read does not hide the others.
     name: 'queues',
     unnamed: true,
