@@ -21,3 +21,12 @@ export const postgres: Program = {
     return Number.parseFloat(version) < OLDEST ? `${path} is ${version}, older than ${OLDEST}` : undefined
   },
 }
+
+/** A pool of connections between clients and a PostgreSQL server. */
+export const pgbouncer: Program = {
+  name: 'pgbouncer',
+  executables: ['pgbouncer'],
+  folders: () => ['/usr/sbin'],
+  package: 'pgbouncer',
+  reasonAgainst: (path) => (versionOf(path, '--version', /PgBouncer ([\d.]+)/) ? undefined : `${path} does not run`),
+}

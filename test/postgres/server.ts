@@ -186,14 +186,15 @@ export function newSchema(): string {
   return `test_${process.pid}_${++schemas}`
 }
 
-/** PostgreSQL refuses to run as root: then it runs as the user that Debian's package has made. */
-function unprivileged(): { uid: number; gid: number } | undefined {
+/** PostgreSQL and PgBouncer refuse to run as root: then they run as the user that Debian's package has made. */
+export function unprivileged(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const id = (option: string) => Number(spawnSync('id', [option, 'postgres'], { encoding: 'utf8' }).stdout)
   return { uid: id('-u'), gid: id('-g') }
 }
 
-function asUser(): string[] {
+/** Returns the beginning of a command that runs as `unprivileged`. */
+export function asUser(): string[] {
   const user = unprivileged()
   return user ? ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'] : []
 }

@@ -8,13 +8,13 @@ import { nginx, systemd } from '../docs/program.ts'
 import { chromium } from '../http/program.ts'
 import { promtool } from '../http/prometheus.ts'
 import { sidekiq } from '../interop/program.ts'
-import { postgres } from '../postgres/program.ts'
+import { pgbouncer, postgres } from '../postgres/program.ts'
 import { faketime, redis } from '../redis/program.ts'
 import { openssl } from './openssl.ts'
 import { type Program, pathOf, reasonVariable } from './program.ts'
 
 const SCRIPT = fileURLToPath(new URL('./install.sh', import.meta.url))
-const PROGRAMS = [redis, postgres, faketime, sidekiq, chromium, zsh, fish, promtool, systemd, nginx, openssl]
+const PROGRAMS = [redis, postgres, pgbouncer, faketime, sidekiq, chromium, zsh, fish, promtool, systemd, nginx, openssl]
 
 /**
  * Sees to it once, before all suites, that the programs are there that suites need: what is missing is installed, where

@@ -1,6 +1,7 @@
 /** The server of a store, reached when it is first needed. A read sees one state of it; a write is all or nothing. */
 
 import type { Client, Pool, PoolClient } from 'pg'
+import { HighkiqError } from '../../../job/errors.ts'
 import type { MigrationPlan } from '../../contract.ts'
 import { Database, Statements } from './database.ts'
 import { closedError, explain, isLockTimeout, isLost, isRepeatable, noteMaybeStored } from './errors.ts'
@@ -220,6 +221,7 @@ export class StoreServer {
       if (pooling === 'session') client.query("SET default_transaction_isolation = 'read committed'").catch(() => {})
     })
     try {
+      if (pooling === 'transaction') await checkIsolation(pool, url)
       if ((await versionOf(pool, schema)) !== SCHEMA_VERSION)
         await this.#onConnection((client) => migrate(client, this.options))
     } catch (thrown) {
@@ -244,6 +246,19 @@ export class StoreServer {
     const writer = new Writer({ pool, statements, lock: this.lock, schema, warn: this.#warn, url, committed })
     return { pool, statements, writer, notifier }
   }
+}
+
+/** A single statement runs at the default level, which can't be set for a connection that others use, too. */
+async function checkIsolation(pool: Pool, url: string): Promise<void> {
+  const { rows } = await pool.query(
+    `SELECT current_setting('default_transaction_isolation') AS level, quote_ident(current_user) AS "user"`,
+  )
+  const { level, user } = rows[0]
+  if (level === 'read committed') return
+  throw new HighkiqError(
+    'STORE_UNUSABLE',
+    `${url}: with pooling=transaction the default isolation level must be read committed (it is ${level}): run ALTER ROLE ${user} SET default_transaction_isolation = 'read committed', and let PgBouncer connect again (RECONNECT)`,
+  )
 }
 
 async function connect(client: Client): Promise<Client> {
