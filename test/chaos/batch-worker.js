@@ -1,10 +1,9 @@
 // Processes of the test of batches: the argument of each seed is URL. They say what runs, and cancel the batches that are for it.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Highkiq } from 'highkiq'
-import { forEachSeed, isBusy, quiet, steppedClock } from './seed-workers.js'
+import { forEachSeed, isBusy, seedApp } from './seed-workers.js'
 
 await forEachSeed(async ([url], say, random) => {
-  const hq = new Highkiq({ url, logger: quiet, clock: steppedClock(random) })
+  const hq = seedApp(url, random)
   // A killed neighbour.
   hq.onError(() => {})
   const pause = () => sleep(random() * 20)

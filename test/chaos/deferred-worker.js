@@ -1,10 +1,9 @@
 // Processes of the test of deferred rows: the argument of each seed is URL. They say each deferred row, and what onDone gets.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Highkiq } from 'highkiq'
-import { forEachSeed, quiet, steppedClock } from './seed-workers.js'
+import { forEachSeed, seedApp } from './seed-workers.js'
 
 await forEachSeed(async ([url], say, random) => {
-  const hq = new Highkiq({ url, logger: quiet, clock: steppedClock(random) })
+  const hq = seedApp(url, random)
   // A killed neighbour.
   hq.onError(() => {})
 

@@ -1,9 +1,8 @@
 // Worker processes of the test of events: the argument of each seed is URL.
-import { Highkiq } from 'highkiq'
-import { forEachSeed, quiet, steppedClock } from './seed-workers.js'
+import { forEachSeed, seedApp } from './seed-workers.js'
 
 await forEachSeed(async ([url], _say, random) => {
-  const hq = new Highkiq({ url, logger: quiet, clock: steppedClock(random), random: () => 0 })
+  const hq = seedApp(url, random, { random: () => 0 })
   hq.onError(() => {})
   const handler = async (ctx, n) => {
     if (n % 2 === 0) await new Promise((resolve) => setTimeout(resolve, n % 15))

@@ -1,7 +1,9 @@
+import { Highkiq } from 'highkiq'
 import { chance } from '../conformance/chance.js'
 
 export const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
 const MS_BETWEEN_STEPS = 40
+const PART_WITH_THREAD = 1 / 8
 /** With this code ends a process whose store did not answer in time. */
 export const BUSY_CODE = 75
 
@@ -30,8 +32,17 @@ export async function forEachSeed(work) {
   ).catch(end)
 }
 
-/** Returns a clock that is set again and again, to at most so many seconds before or after the right time. */
-export function steppedClock(random, seconds = 2) {
+/**
+ * Returns the app of a seed. Its clock is set again and again, to at most `seconds` before or after the right time. Only
+ * some of the apps renew their leases in a thread, because a thread costs more than all else that a process does for a seed.
+ */
+export function seedApp(url, random, { seconds = 2, ...options } = {}) {
+  const hq = new Highkiq({ url, logger: quiet, clock: steppedClock(random, seconds), ...options })
+  if (random() >= PART_WITH_THREAD) hq.store.workers.renewer = () => null
+  return hq
+}
+
+function steppedClock(random, seconds) {
   let ahead = 0
   setInterval(() => {
     ahead = Math.floor((random() * 2 - 1) * seconds * 1000)

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,16 +12,18 @@ import { type SeedCrew, SharedCrew } from './shared-crew.ts'
 
 /** The first seed of a storm, and how many there are. */
 export const FIRST_SEED = Number(process.env.HIGHKIQ_TEST_SEED ?? 1)
-export const SEEDS = Number(process.env.HIGHKIQ_SEEDS ?? 5)
+export const SEEDS = Number(process.env.HIGHKIQ_SEEDS ?? 20)
 const AT_ONCE = 5
 /** The seeds that share their processes. */
-const TOGETHER = 5
+const TOGETHER = 20
 /** From so many seeds on, all that a storm causes has happened with one of them. */
 const ENOUGH = 20
 /** A storm that takes longer is stuck, also on a busy machine. */
 const MOST_MS = 300_000
 /** How often seeds are tried whose stores do not answer in time. */
 const TRIES = 5
+/** Files here are written without a wait for a disk. A killed process loses nothing that it wrote. */
+const MEMORY = '/dev/shm'
 const DATABASES = 10_000
 
 export interface StormOutcome {
@@ -85,7 +87,7 @@ export function stormSuite({ name, title, program, run }: Storm): void {
 
   describe(`${name} on SQLite`, () => {
     test(title, options, async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'highkiq-chaos-'))
+      const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'highkiq-chaos-'))
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
       await check((seed, tries) => `sqlite:${folder}/${seed}-${tries}.db`)
     })

@@ -8,7 +8,7 @@ import { BUSY_CODE } from './seed-workers.js'
 
 /** The processes of a storm, and how many of them are killed meanwhile. */
 export const PROCESSES = 4
-export const KILLS = 6
+export const KILLS = 4
 const MOST_MS_BETWEEN_KILLS = 300
 /** Added to a seed, for other random numbers than those of the storm. */
 const FAR = 2 ** 31
@@ -86,6 +86,7 @@ export class SharedCrew {
   async #work({ what, args }: Request, requests: readonly Request[]): Promise<void> {
     if (what === 'start') await Promise.all(args.map((_, n) => this.#start(requests, n)))
     else if (what === 'kill') {
+      await sleep(this.#random() * MOST_MS_BETWEEN_KILLS)
       await end(this.#children.splice(Math.floor(this.#random() * this.#children.length), 1))
     } else await end(this.#children.splice(0))
   }
@@ -161,7 +162,6 @@ export class SeedCrew {
   /** Kills processes at random moments, and starts another one with these arguments in the place of each. */
   async killSome(...args: string[]): Promise<void> {
     for (let n = 0; n < KILLS; n++) {
-      await sleep(this.#random() * MOST_MS_BETWEEN_KILLS)
       await this.#request('kill')
       await this.#request('start', [args])
     }

@@ -1,8 +1,8 @@
 // Processes that push and run unique jobs: the argument of each seed is URL. Their clocks are set again and again. (Plain
 // JavaScript, because they are started often.)
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Highkiq, Snooze } from 'highkiq'
-import { forEachSeed, isBusy, quiet, steppedClock } from './seed-workers.js'
+import { Snooze } from 'highkiq'
+import { forEachSeed, isBusy, seedApp } from './seed-workers.js'
 import { FORMS } from './unique-forms.js'
 
 const KEYS = 12
@@ -12,7 +12,7 @@ await forEachSeed(async ([url], say, random) => {
   const dice = (n) => Math.floor(random() * n)
   const oneOf = (...values) => values[dice(values.length)]
 
-  const hq = new Highkiq({ url, clock: steppedClock(random, 1800), logger: quiet })
+  const hq = seedApp(url, random, { seconds: 1800 })
   // A killed neighbour, and a store that is closed while this process stops.
   hq.onError(() => {})
   const jobs = Object.entries(FORMS).map(([name, span]) =>
