@@ -6,16 +6,27 @@ import { quiet } from './seed-workers.js'
 import { awaitedLater, type StormOutcome, untilIdle } from './seeds.ts'
 import type { SeedCrew } from './shared-crew.ts'
 
-const JOBS = 80
+/** The jobs of a seed, at least: they are pushed until no process is killed any more. */
+const JOBS = 40
+
+/** By jid, and by the retries before an attempt: the crashes in a row before its latest start. */
+type Crashes = Map<string, Map<string, number>>
 
 /**
  * Pushes jobs while workers are killed and readers end without having stored where they were. Returns what is wrong: each
- * push, failure, retry and success must have its event, and each settled attempt exactly one.
+ * push, failure, retry, rescue and success must have its event, and each settled attempt and each crash exactly one.
  */
 export async function eventsStorm(url: string, seed: number, crew: SeedCrew): Promise<StormOutcome> {
   const random = chance(seed)
   const hq = new Highkiq({ url, logger: quiet })
   const ending = new AbortController()
+  const crashes: Crashes = new Map()
+  crew.heard = (line) => {
+    const [jid = '', retries = '', n = ''] = line.split(' ')
+    const own = crashes.get(jid) ?? new Map<string, number>()
+    // A process that lost its lease may start a job later than the one that rescued it.
+    crashes.set(jid, own.set(retries, Math.max(own.get(retries) ?? 0, Number(n))))
+  }
   try {
     await hq.store.events.record(null, hq.now())
     await hq.store.events.confirm(hq.now())
@@ -24,26 +35,30 @@ export async function eventsStorm(url: string, seed: number, crew: SeedCrew): Pr
     const reading = awaitedLater(read(hq, first, seen, random, ending.signal))
     await crew.start(url)
     const jids: (string | null)[] = []
+    let isKilling = true
     const push = async () => {
-      for (let n = 0; n < JOBS; n++) {
+      for (let n = 0; n < JOBS || isKilling; n++) {
         jids.push(await hq.push({ class: 'J', args: [n] }))
-        if (random() < 0.5) await sleep(random() * 80)
+        if (random() < 0.5) await sleep(random() * 200)
       }
     }
     const pushing = awaitedLater(push())
     await crew.killSome(url)
+    isKilling = false
     await pushing
     await untilIdle(hq)
     await hq.push({ class: 'Last', args: [] })
     await until(() => [...seen.values()].some(({ job, kind }) => job === 'Last' && kind === 'succeeded'))
     ending.abort()
     await reading
+    await crew.killAll()
     const events = [...seen.values()]
     // Failures, and jobs of killed workers.
     const retried = (why: (reason: unknown) => boolean) =>
       events.filter(({ kind, reason }) => kind === 'retried' && why(reason)).length
     const happened = { failed: retried((why) => why === 'failed'), rescued: retried((why) => why !== 'failed') }
-    return { wrong: complaintsOf(events, jids, await hq.store.metrics.totals()), happened }
+    const wrong = complaintsOf(events, jids, await hq.store.metrics.totals())
+    return { wrong: [...wrong, ...rescueFaults(events, crashes)], happened }
   } finally {
     ending.abort()
     await hq.close()
@@ -84,7 +99,7 @@ function complaintsOf(
   const [first = 0] = numbers
   if (numbers.some((number, i) => number !== first + i)) complaints.push('ids are missing')
   const count = (kind: string) => events.filter((event) => event.kind === kind).length
-  const expected = { succeeded: totals.processed - totals.failed, failed: totals.failed, pushed: JOBS + 1 }
+  const expected = { succeeded: totals.processed - totals.failed, failed: totals.failed, pushed: jids.length + 1 }
   for (const [kind, n] of Object.entries(expected)) {
     if (count(kind) !== n) complaints.push(`${count(kind)} events ${kind}, and should be ${n}`)
   }
@@ -97,6 +112,17 @@ function complaintsOf(
     if (!isWhole || kinds.filter((kind) => kind === 'succeeded').length !== 1) complaints.push(`${jid}: ${kinds}`)
   }
   return complaints
+}
+
+/** The attempt that ends a row of crashes knows how many there were: each must have its event, and only one. */
+function rescueFaults(events: readonly JobEvent[], crashes: Crashes): string[] {
+  return [...crashes].flatMap(([jid, own]) => {
+    const expected = [...own.values()].reduce((sum, n) => sum + n, 0)
+    const recorded = events.filter(
+      (event) => event.jid === jid && event.kind === 'retried' && event.reason === 'crashed',
+    ).length
+    return recorded === expected ? [] : [`${jid} has ${recorded} events of ${expected} rescues`]
+  })
 }
 
 function numberOf({ id }: JobEvent): number {
