@@ -31,6 +31,11 @@ export class Address {
     for (const socket of this.#sockets) socket.destroy()
   }
 
+  /** Later connections lead to this port. Those that are open stay, as they do when only a name changes. */
+  leadTo(to: number): void {
+    this.#to = to
+  }
+
   #accept(client: Socket): void {
     if (this.#to === undefined) return void client.destroy()
     const server = connect(this.#to, '127.0.0.1')

@@ -8,6 +8,8 @@ import { onPostgres } from './suite.ts'
 
 const LIMIT = { timeout: 120_000 }
 const PUSHES = 100
+/** Of a process, unless the URL has another number. */
+const CONNECTIONS = 5
 
 /** A primary with a standby. Apps reach the primary at `front`; the standby reaches it at `back`. */
 async function pair({ isSynchronous }: { isSynchronous: boolean }) {
@@ -27,7 +29,7 @@ async function pair({ isSynchronous }: { isSynchronous: boolean }) {
     await standby.query('SELECT pg_promote()')
     front.moveTo(standby.port)
   }
-  return { primary, standby, back, url: url.href, failOver }
+  return { primary, standby, front, back, url: url.href, failOver }
 }
 
 /** Resolves when the standby shows all that the primary has committed. */
@@ -40,6 +42,35 @@ async function caughtUp(primary: PostgresServer, standby: PostgresServer): Promi
 }
 
 onPostgres('a failover', () => {
+  test(
+    'from a primary that goes on, but takes no writes: pushes reach the new one by new connections',
+    LIMIT,
+    async () => {
+      const { primary, standby, front, url } = await pair({ isSynchronous: true })
+      const t = bench({ url })
+      const ran = new Heard<number>()
+      const job = t.hq.job('Do', async (_ctx, n: number) => ran.say(n))
+      await t.work()
+      await job.performAsync(1)
+      await until(() => ran.all.includes(1))
+      await primary.query('ALTER SYSTEM SET default_transaction_read_only = on')
+      await primary.query('SELECT pg_reload_conf()')
+      const isStored = (n: number) =>
+        job.performAsync(n).then(
+          () => true,
+          () => false,
+        )
+      await until(async () => !(await isStored(0)))
+      await standby.query('SELECT pg_promote()')
+      front.leadTo(standby.port)
+      // Each refusal ends a connection to the former primary.
+      let refusals = 0
+      for (let n = 0; n < 50; n++) if (!(await isStored(2))) refusals++
+      expect(refusals).toBeLessThanOrEqual(CONNECTIONS)
+      await until(() => ran.all.includes(2))
+    },
+  )
+
   test('to a synchronous standby loses no acknowledged push, and no job runs twice', LIMIT, async () => {
     const { url, failOver } = await pair({ isSynchronous: true })
     const t = bench({ url })

@@ -42,6 +42,14 @@ export function isLost(thrown: unknown): boolean {
   return /^E[A-Z_]+$/.test(code ?? '') || /connection|timeout/i.test(thrown.message)
 }
 
+/**
+ * Returns whether the connection is of no more use: it is lost, or its server takes no writes, as the former primary after a
+ * failover. Another connection may reach the new one.
+ */
+export function isSpent(thrown: unknown): boolean {
+  return isLost(thrown) || (thrown as PgError)?.code === '25006'
+}
+
 /** Returns an error of the server or the connection as one that says what to do; any other error as it is. */
 export function explain(url: string, thrown: unknown): unknown {
   if (thrown instanceof HighkiqError || !(thrown instanceof Error)) return thrown

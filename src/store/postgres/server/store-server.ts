@@ -4,7 +4,7 @@ import type { Client, Pool, PoolClient } from 'pg'
 import { HighkiqError } from '../../../job/errors.ts'
 import type { MigrationPlan } from '../../contract.ts'
 import { Database, Statements } from './database.ts'
-import { closedError, explain, isLockTimeout, isLost, isRepeatable, noteMaybeStored } from './errors.ts'
+import { closedError, explain, isLockTimeout, isLost, isRepeatable, isSpent, noteMaybeStored } from './errors.ts'
 import { lockOf } from './lock.ts'
 import { migrate, planMigration, versionOf } from './migrate.ts'
 import { channelOf, Notifier } from './notifier.ts'
@@ -102,7 +102,7 @@ export class StoreServer {
       client.release()
       return answer
     } catch (thrown) {
-      client.release(isLost(thrown))
+      client.release(isSpent(thrown))
       if (!isLost(thrown)) throw thrown
       const error = explain(this.options.url, thrown)
       noteMaybeStored(error)

@@ -6,7 +6,16 @@
 import type { Pool, PoolClient, QueryResult } from 'pg'
 import { HighkiqError } from '../../../job/errors.ts'
 import { Database, type Statements } from './database.ts'
-import { closedError, explain, isLockTimeout, isLost, isRepeatable, noteMaybeStored, tooNew } from './errors.ts'
+import {
+  closedError,
+  explain,
+  isLockTimeout,
+  isLost,
+  isRepeatable,
+  isSpent,
+  noteMaybeStored,
+  tooNew,
+} from './errors.ts'
 import { SCHEMA_VERSION } from './schema-version.ts'
 
 interface Operation {
@@ -190,7 +199,7 @@ async function begin(client: PoolClient, lock: number, schema: string): Promise<
 
 /** Ends the transaction; and the connection, if it can't be used any more. */
 async function rollBack(client: PoolClient, thrown: unknown): Promise<void> {
-  if (isLost(thrown)) return client.release(true)
+  if (isSpent(thrown)) return client.release(true)
   await client.query('ROLLBACK').then(
     () => client.release(),
     () => client.release(true),
