@@ -67,7 +67,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
       owner: () => options.owner(),
       nextSlot,
       buffer: this.#buffer,
-      requeuePrefetched: () => this.#requeuePrefetched(),
+      askRequeuePrefetched: () => this.#askRequeuePrefetched(),
       wake: () => this.#wake(),
     })
   }
@@ -87,14 +87,14 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   /** Changes the number of jobs that run at the same time. Jobs that were fetched ahead go back to their queues. */
   resize(concurrency: number): void {
     this.#options.concurrency = concurrency
-    this.#requeuePrefetched()
+    this.#askRequeuePrefetched()
     this.#slots.resize(concurrency)
     this.#wake()
   }
 
   quiet(): void {
     if (this.#slots.state === 'open') this.#slots.state = 'quiet'
-    this.#requeuePrefetched()
+    this.#askRequeuePrefetched()
     this.#wake()
   }
 
@@ -231,7 +231,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   protected override callEnded(): void {
-    if (this.#requeuing === 'waiting') this.#requeuePrefetched()
+    if (this.#requeuing === 'waiting') this.#askRequeuePrefetched()
   }
 
   protected override onIdle(): void {
@@ -245,8 +245,8 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     return Math.max(this.#options.concurrency - running.size + prefetch.limit - prefetch.size - this.#wanted, 0)
   }
 
-  /** A call under way brings newer jobs, which must be requeued first. */
-  #requeuePrefetched(): void {
+  /** Requeues the jobs fetched ahead, but first waits for calls under way: they bring newer jobs, which must be requeued first. */
+  #askRequeuePrefetched(): void {
     if (this.#requeuing === 'sent') return
     if (this.#wanted > 0) this.#requeuing = 'waiting'
     else if (this.#slots.requeuePrefetched()) this.#requeuing = 'ready'

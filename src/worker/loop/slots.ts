@@ -30,8 +30,8 @@ export interface SlotsOptions {
   buffer: SettlementBuffer
   /** The number of jobs that run at the same time. */
   concurrency: number
-  /** Called when the jobs that were fetched ahead must be requeued: it calls `requeuePrefetched` once no call fetches. */
-  requeuePrefetched: () => void
+  /** Called when the jobs fetched ahead must be requeued. The fetcher calls `Slots.requeuePrefetched` once no call fetches. */
+  askRequeuePrefetched: () => void
   /** Called when there is a settlement to send, or a free slot. */
   wake: () => void
 }
@@ -49,9 +49,9 @@ export class Slots {
   state: 'open' | 'quiet' | 'stopping' = 'open'
 
   constructor(engine: Engine, options: SlotsOptions) {
-    const { buffer, concurrency, requeuePrefetched, wake } = options
+    const { buffer, concurrency, askRequeuePrefetched, wake } = options
     this.#engine = engine
-    this.prefetch = new Prefetch(concurrency, requeuePrefetched)
+    this.prefetch = new Prefetch(concurrency, askRequeuePrefetched)
     this.#options = options
     this.#buffer = buffer
     this.recorder = new AttemptRecorder(engine, buffer, this.running, wake)
@@ -98,7 +98,7 @@ export class Slots {
     // While there are jobs with a priority, none may wait behind one that was fetched ahead.
     if (!fetched.some(({ queue, text }) => isPriorityName(queue) || text.includes('hk_crashes'))) return
     this.prefetch.pause()
-    this.#options.requeuePrefetched()
+    this.#options.askRequeuePrefetched()
   }
 
   /** Requeues jobs without starting them. */
@@ -392,7 +392,7 @@ export class Slots {
   }
 
   #slotFreed(): void {
-    if (this.prefetch.isStale) this.#options.requeuePrefetched()
+    if (this.prefetch.isStale) this.#options.askRequeuePrefetched()
     else this.#fill()
     this.running.slotFreed()
   }
