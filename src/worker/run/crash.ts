@@ -1,7 +1,9 @@
 /**
- * Decides what happens to a job whose process died, or ended with an uncaught error, while it held the job. A rescue counts
- * a crash for each job, rows too, whether its handler had started or not: the store does not know that for sure. A row also
- * counts an attempt. No retry is counted.
+ * Decides what happens to a job whose process died, or ended with an uncaught error, while it held the job.
+ *
+ * A rescue by another worker counts a crash for each job, rows too, whether its handler had started or not: the store does
+ * not know that for sure. A row also counts an attempt. A worker that stops after an uncaught error of its own knows it: it
+ * counts a crash only for jobs whose handlers had begun before that error. No retry is counted in either case.
  */
 
 import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '../../job/payload.ts'
@@ -37,7 +39,7 @@ export function crashOf(engine: Engine, { queue, text }: { queue: string; text: 
 }
 
 /**
- * Requeues a job. If it ran when the process met a fatal error, it counts a crash, as if the process had died at once: it
+ * Requeues a job. If its handler had begun before the process met a fatal error, it counts a crash, as in a rescue: it
  * goes to the front of its queue, or to the dead set after the last crash.
  */
 export function requeueOrCrash(
