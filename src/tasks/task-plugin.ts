@@ -166,6 +166,13 @@ function betweenAttempts(outcome: Outcome): boolean {
 
 const BETWEEN = new Set<Outcome['kind']>(['promoted', 'filtered', 'deleted', 'killed', 'added-to-queue', 'expired'])
 
+/**
+ * Returns how an outcome changes the row; undefined: not at all.
+ *
+ * Outcome `dead`: the job failed for good, by its last error or because it threw a `Kill`. The row has that error as its code.
+ * Outcome `killed`: a person killed a job that waits. Code `dead` comes from task maintenance, for a job that it finds in the
+ * dead set while its row is open. A process killed by `kill -9` gives the outcomes `rescued` and `crashed-out`.
+ */
 function changeOf(outcome: Outcome, at: number): Change | undefined {
   const noted = (code: string, params: Message['params'] = {}) => ({ messages: [{ at, code, params }] })
   switch (outcome.kind) {

@@ -2,7 +2,10 @@
 
 import type { Destination, Effect, EventEffect, Settlement } from '../../store/contract.ts'
 
-/** A settlement loses its messages after this many refusals, and its effects after twice as many. */
+/**
+ * After this many refusals a settlement loses its messages and result, and a job that would run again goes to the dead set
+ * instead. After twice as many it loses its effects, so the state of its row stays as it is. `SettlementBuffer` counts.
+ */
 export const MAX_REFUSALS = 5
 
 /** The code of rows whose job would have run again and goes to the dead set instead. */
