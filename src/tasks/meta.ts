@@ -13,7 +13,7 @@ export interface ImportedFile {
   name?: string
   /** Its size. Default: that of a path or of a Buffer. */
   bytes?: number
-  /** The login that uploaded it over HTTP, or a name that the app gives. Only operators see it. */
+  /** The submitter: the login that uploaded it over HTTP, or a name that the app gives. Only operators see it. */
   by?: string
 }
 

@@ -126,7 +126,7 @@ export const TaskStatusWithRejected = s.object({
   export: s.described(format, 'for an export: the format of its file'),
   file: s.described(
     s.optional(s.object({ name: s.optional(s.text), bytes: s.optional(s.count), by: s.optional(s.text) })),
-    'for an import: the name and the size of its file, and the login that uploaded it or whom the app names; only for operators',
+    'for an import: the name and the size of its file; `by` is the submitter: the login that uploaded it, or the person whom the app names; only for operators',
   ),
   onDone: s.described(s.optional(s.text), 'the job that is pushed when all rows have ended; only for operators'),
   onFailure: s.described(s.optional(s.text), 'the job that is pushed at the first rejected row; only for operators'),
