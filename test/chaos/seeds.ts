@@ -22,7 +22,7 @@ const ENOUGH = 20
 const MOST_MS = 300_000
 /** How often seeds are tried whose stores do not answer in time. */
 const TRIES = 5
-/** Files here are written without a wait for a disk. A killed process loses nothing that it wrote. */
+/** A folder in memory: writes do not wait for a disk, and a killed process loses nothing that it wrote. */
 const MEMORY = '/dev/shm'
 const DATABASES = 10_000
 

@@ -20,8 +20,8 @@ let databases = 0
 const free: string[] = []
 
 /**
- * Returns the name of a database with an empty store in the schema `highkiq`. Another test may have used it before: it does
- * not show. `returnDatabase` makes it free.
+ * Returns the name of a database with an empty store in the schema `highkiq`. Another test may have used it, and left no
+ * trace. `returnDatabase` makes it free.
  */
 export async function emptyDatabase(): Promise<string> {
   const server = await sharedPostgres()

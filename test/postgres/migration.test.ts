@@ -146,7 +146,7 @@ onPostgres('migrations', () => {
     expect(await version()).toBe(SCHEMA_VERSION + 1)
   })
 
-  test('a process that is killed while it creates an index is waited for', async () => {
+  test('a migration waits for the statement of a process that was killed while it created an index', async () => {
     const { url, query, version, connect } = await newStore()
     const app = await connect()
     await app(`BEGIN; INSERT INTO hk.ready VALUES (99, 1, '{}')`)

@@ -13,7 +13,7 @@ export function useQueues(): Data<readonly LiveQueue[]> {
   return useLiveList<LiveQueue>('/live-queues', nameOf)
 }
 
-/** Returns the names of all queues, for filters. A new queue appears after half a minute. */
+/** Returns the names of all queues, for filters. A new queue appears within half a minute. */
 export function useQueueNames(): string[] {
   return useLiveList<LiveQueue>('/live-queues', nameOf, { restMs: NAMES_REST_MS }).data?.map(nameOf) ?? []
 }

@@ -14,7 +14,7 @@ interface MigrateOptions extends AppOptions {
 const HELP = `
 The first worker or command of a new version does the same. Run it before a deploy to see the changes first, or with a user who
 has more rights than the app.
-Stop the processes of the older version first, or update them soon: their writes are refused from then on.
+Stop the processes of the older version first, or update them soon: the store then refuses their writes, or most of them.
 
 Examples:
   highkiq migrate --dry-run --url postgres://shop@localhost/shop

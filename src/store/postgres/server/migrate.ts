@@ -14,7 +14,7 @@ const WAIT_MS = 60_000
 /** The longest wait for the lock of the writers in one attempt. */
 const LOCK_SECONDS = 5
 /**
- * The longest wait for a table. Everyone else who uses it waits meanwhile, also for the transaction of an app that keeps it. It
+ * The longest wait for a table. Meanwhile all later statements on that table wait behind the migration. The time
  * is below the server's deadlock_timeout, so that the migration gives way, and not the app's transaction.
  */
 const TABLE_LOCK_MS = 500
@@ -88,8 +88,8 @@ async function runInside(on: On, { schema }: Options, { from, inside }: Migratio
 
 /**
  * Runs statements that cannot be in a transaction; returns false while another process does. No process waits in a transaction
- * for the lock of these steps, because CREATE INDEX CONCURRENTLY waits for all transactions. The server keeps the lock until a
- * statement ends, also when its process is killed.
+ * for the lock of these steps, because CREATE INDEX CONCURRENTLY waits for all transactions. If the migrating process is
+ * killed, the server keeps the lock until the running statement ends.
  */
 async function runOutside(on: On, options: Options, step: MigrationStep): Promise<boolean> {
   const { schema, url, pooling } = options

@@ -9,7 +9,7 @@ import type { Tasks } from '../tasks/tasks.ts'
 import { type Leases, TEXTS_AT_ONCE } from './leases.ts'
 import { localTicket, serverTicket } from './owner.ts'
 
-/** How many queues of owners one script reads, so that others need not wait long for it. */
+/** How many queues of owners one script reads, so that other commands do not wait long for it. */
 const OWNED_AT_ONCE = 250
 /** The most jobs that one script moves. */
 const MAX_JOBS = 100

@@ -1,4 +1,4 @@
-/** Errors of the file, as ones that say what to do. */
+/** Makes errors of the file that say what to do. */
 
 import { dirname, resolve } from 'node:path'
 import { HighkiqError } from '../../../job/errors.ts'
