@@ -33,8 +33,6 @@ const ORDERED_BATCHES_AT_ONCE = 20
 export class StoreTarget extends DirectTarget {
   readonly #store: () => Store
   readonly #now: () => number
-  /** Resolves when the pushes gathered before are stored, or not. */
-  #before: Promise<unknown> = Promise.resolve()
   #gathered: { pushes: PreparedPush[]; stored: Promise<readonly RefusedPush[]> } | undefined
   /** The number of calls of `#storeGathered` without an answer so far. */
   #awaited = 0
@@ -118,8 +116,7 @@ export class StoreTarget extends DirectTarget {
 
   /**
    * Stores all single pushes of one turn of the event loop in one call, at most BULK jobs each. The first one goes at once
-   * when no earlier call awaits its answer and the store takes several calls at the same time. A store that takes one call at
-   * a time gets in the next one all that came during the call before, so that they share a commit.
+   * when no earlier call awaits its answer and the store takes several calls at the same time.
    */
   #gather(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
     let gathered = this.#gathered
@@ -127,16 +124,12 @@ export class StoreTarget extends DirectTarget {
     // Above BULK a store may need several steps, and its error would not say which jobs failed.
     if (!gathered || gathered.pushes.length >= BULK) {
       const pushes: PreparedPush[] = []
-      const before = this.#store().maxConcurrentCalls > 1 ? undefined : this.#before
-      const stored = new Promise<void>((resolve) => setImmediate(resolve))
-        .then(() => before)
-        .then(() => {
-          if (this.#gathered?.pushes === pushes) this.#gathered = undefined
-          return this.#storeGathered(pushes)
-        })
+      const stored = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
+        if (this.#gathered?.pushes === pushes) this.#gathered = undefined
+        return this.#storeGathered(pushes)
+      })
       gathered = { pushes, stored }
       this.#gathered = gathered
-      this.#before = stored.catch(() => {})
     }
     gathered.pushes.push(prepared)
     return gathered.stored

@@ -4,12 +4,22 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { NOW, toQueue, withBench } from '../conformance/bench.ts'
 import { postgres } from '../conformance/postgres.ts'
+import { gate, until } from '../engine/bench.ts'
 import { onPostgres } from './suite.ts'
 
-/** A way to the server on which the next answer after `lose` is lost, and the connection with it. */
-async function wayTo(url: string): Promise<{ url: string; lose(): void }> {
+interface Way {
+  url: string
+  /** Loses the next answer, and its connection. */
+  lose(): void
+  /** Holds the next answer back until the function that it returns is called. */
+  hold(): () => void
+}
+
+/** A way to the server. */
+async function wayTo(url: string): Promise<Way> {
   const { hostname, port } = new URL(url)
   let isLosing = false
+  let held: Promise<void> | undefined
   const sockets: Socket[] = []
   const proxy = createServer((client) => {
     const server = connect(Number(port), hostname)
@@ -21,6 +31,15 @@ async function wayTo(url: string): Promise<{ url: string; lose(): void }> {
     for (const socket of [client, server]) socket.on('error', cut).on('close', cut)
     client.on('data', (bytes) => server.write(bytes))
     server.on('data', (bytes) => {
+      if (held) {
+        server.pause()
+        held.then(() => {
+          client.write(bytes)
+          server.resume()
+        })
+        held = undefined
+        return
+      }
       if (!isLosing) return client.write(bytes)
       isLosing = false
       cut()
@@ -38,6 +57,11 @@ async function wayTo(url: string): Promise<{ url: string; lose(): void }> {
     url: way.href,
     lose: () => {
       isLosing = true
+    },
+    hold: () => {
+      const { opened, open } = gate()
+      held = opened
+      return open
     },
   }
 }
@@ -67,6 +91,34 @@ onPostgres('an answer that is lost', () => {
         const tickets = [first, ...fetched].map((job) => (job as { ticket: string }).ticket)
         expect(await step(5, tickets)).toMatchObject({ settled: ['ok', 'ok', 'ok'], fetched: [] })
         expect((await t.store.workers.fetched({ limit: 10 })).items).toEqual([])
+      } finally {
+        await store.close()
+      }
+    }))
+
+  test('each job is returned once, to a fetch from its queue, while the answer to another fetch is on its way', () =>
+    withBench(postgres, async (t) => {
+      await t.store.jobs.push([toQueue('q', t.job(1)), toQueue('r', t.job(2)), toQueue('s', t.job(3))], NOW)
+      const way = await wayTo(t.url)
+      const store = openStore(way.url)
+      try {
+        await store.workers.join('w', { queues: ['q', 'r', 's'], seconds: 30, host: 'h' })
+        const fetch = async (...queues: string[]) => {
+          const request = { now: NOW, started: [], settlements: [], fetch: { queues, n: 5 } }
+          return (await store.workers.settleAndFetch('w', request)).fetched.map(({ text }) => text)
+        }
+        way.lose()
+        await expect(fetch('q')).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
+        expect(await fetch('s')).toEqual([t.job(3)])
+        expect(await fetch('q')).toEqual([t.job(1)])
+        const release = way.hold()
+        const late = fetch('r')
+        await until(async () => (await t.store.workers.fetched({ limit: 10 })).items.length === 3)
+        const found: string[] = []
+        await until(async () => found.push(...(await fetch('q', 'r'))) > 0)
+        expect(found).toEqual([t.job(2)])
+        release()
+        expect(await late).toEqual([])
       } finally {
         await store.close()
       }

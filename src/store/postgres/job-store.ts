@@ -1,5 +1,6 @@
-import type { JobStore, QueueInfo } from '../contract.ts'
+import type { JobStore, QueueInfo, RefusedPush } from '../contract.ts'
 import { pushThrough } from './app-transaction.ts'
+import { PushGroup } from './jobs/plain-push.ts'
 import { pushItems } from './jobs/push.ts'
 import { readIterations, saveIteration } from './queues/iterations.ts'
 import { SPAN_OF_PRIORITY } from './queues/queues.ts'
@@ -9,10 +10,28 @@ import { sql } from './sql.generated.ts'
 export class PostgresJobStore extends PostgresArea implements JobStore {
   /** Resolves when the pushes before have ended. */
   #before: Promise<unknown> = Promise.resolve()
+  /** The pushes that wait to be stored, and share the next statement with those that come meanwhile. */
+  #waiting: PushGroup | undefined
 
   // Calls made one after the other are stored in their order, so they do not run on several connections at once.
   readonly push: JobStore['push'] = (items, now) => {
-    const pushed = this.#before.then(() => pushItems(this.server, items, now))
+    const queue = PushGroup.queueOf(items)
+    if (queue === undefined) {
+      this.#waiting = undefined
+      return this.#behind((before) => before.then(() => pushItems(this.server, items, now)))
+    }
+    if (this.#waiting?.queue !== queue || !this.#waiting.hasRoom(items)) {
+      const group: PushGroup = new PushGroup(this.server, queue, this.#before, () => {
+        if (this.#waiting === group) this.#waiting = undefined
+      })
+      this.#waiting = group
+    }
+    const group = this.#waiting
+    return this.#behind(() => group.add(items))
+  }
+
+  #behind(push: (before: Promise<unknown>) => Promise<readonly RefusedPush[]>): Promise<readonly RefusedPush[]> {
+    const pushed = push(this.#before)
     this.#before = pushed.catch(() => undefined)
     return pushed
   }

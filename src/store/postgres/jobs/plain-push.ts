@@ -1,16 +1,70 @@
 /** Pushes of jobs without effects: one statement for each queue, beside those of other processes. */
 
+import { HighkiqError } from '../../../job/errors.ts'
 import { baseQueue } from '../../../job/priority.ts'
-import type { PushItem } from '../../contract.ts'
+import { inSteps } from '../../../job/push-steps.ts'
+import type { PushItem, RefusedPush } from '../../contract.ts'
 import { priorityOffset } from '../queues/queues.ts'
+import { MOST_CHARACTERS } from '../queues/slices.ts'
+import { isMaybeStored } from '../server/errors.ts'
 import { ANSWER_SECONDS, type StoreServer } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
+import { CHUNK } from './moves.ts'
 
 /** Whether a job is only put at the back of a queue, and its text is a line, as JSON is. */
 export function isPlain(item: PushItem): item is PushItem & { to: 'queue' } {
   if (item.to !== 'queue' || item.end !== 'back') return false
   if (item.effects?.length || item.once !== undefined || item.unique || item.maxLength !== undefined) return false
   return item.text !== '' && !item.text.includes('\n')
+}
+
+/**
+ * Pushes of plain jobs to one queue that share a statement, and so a commit. They keep their order. If the statement fails, each
+ * caller is told of its own jobs.
+ */
+export class PushGroup {
+  readonly queue: string
+  readonly #server: StoreServer
+  readonly #items: PushItem[] = []
+  #characters = 0
+  readonly #stored: Promise<void>
+
+  /** The statement begins when `before` has resolved. `begun` is called then: no push may be added any more. */
+  constructor(server: StoreServer, queue: string, before: Promise<unknown>, begun: () => void) {
+    this.#server = server
+    this.queue = queue
+    this.#stored = before.then(() => {
+      begun()
+      return pushPlain(server, queue, this.#items)
+    })
+  }
+
+  /** Returns the queue of pushes that may be in a group; undefined if they are several, or have other effects, or are too many. */
+  static queueOf(items: readonly PushItem[]): string | undefined {
+    const [first] = items
+    if (first?.to !== 'queue' || items.length > CHUNK || charactersOf(items) > MOST_CHARACTERS) return undefined
+    return items.every((item) => isPlain(item) && item.queue === first.queue) ? first.queue : undefined
+  }
+
+  hasRoom(items: readonly PushItem[]): boolean {
+    return this.#items.length + items.length <= CHUNK && this.#characters + charactersOf(items) <= MOST_CHARACTERS
+  }
+
+  add(items: readonly PushItem[]): Promise<readonly RefusedPush[]> {
+    this.#items.push(...items)
+    this.#characters += charactersOf(items)
+    const put = () =>
+      this.#stored.catch((thrown) => {
+        // An error that does not concern the server as a whole may be due to a push of another caller.
+        if (thrown instanceof HighkiqError || this.#items.length === items.length) throw thrown
+        return pushPlain(this.#server, this.queue, items)
+      })
+    return inSteps([{ items, put }], { maybeDone: isMaybeStored })
+  }
+}
+
+function charactersOf(items: readonly PushItem[]): number {
+  return items.reduce((sum, { text }) => sum + text.length, 0)
 }
 
 /** Stores plain jobs of one queue, in the order given. */

@@ -26,11 +26,6 @@ SELECT hk.push_plain($1, $2, $3, $4) AS pushed;
 -- stepPlain: see hk.step_plain.
 SELECT kind, queue_id AS "queueId", at_position AS position, queue_name AS queue, job AS text FROM hk.step_plain($1, $2, $3, $4, $5, $6, $7);
 
--- fetchPlain: see hk.step_plain, for a step that ends no job. It does not wait for the disk: if the server crashes before the commit is
--- there, the jobs are in their queues again, as if nobody had fetched them.
-SELECT kind, queue_id AS "queueId", at_position AS position, queue_name AS queue, job AS text
-FROM set_config('synchronous_commit', 'off', true), hk.step_plain($1, $2, $3, $4, $5, $6, $7);
-
 -- stepRows: see hk.step_rows.
 SELECT kind, queue_id AS "queueId", at_position AS position, queue_name AS queue, job AS text
 FROM hk.step_rows($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31);

@@ -13,8 +13,10 @@ interface PgError extends Error {
 const REPEATABLE = new Set(['40001', '40P01', '55P03'])
 /** The server ended the connection: shutdown, crash, not yet started, or an administrator or a time limit ended it. */
 const ENDED = new Set(['57P01', '57P02', '57P03', '57P05', '25P03', '25P04'])
+/** The server or the transaction takes no writes. */
+const READ_ONLY = '25006'
 /** Settings of the server or rights of the user keep Highkiq from working. */
-const UNUSABLE = new Set(['28000', '28P01', '3D000', '42501', '53300', '25006'])
+const UNUSABLE = new Set(['28000', '28P01', '3D000', '42501', '53300', READ_ONLY])
 /** A schema, a table, a column or a function is not there. */
 const SCHEMA = new Set(['3F000', '42P01', '42703', '42883'])
 /** The disk is full, or memory is. */
@@ -43,11 +45,11 @@ export function isLost(thrown: unknown): boolean {
 }
 
 /**
- * Returns whether the connection is of no more use: it is lost, or its server takes no writes, as the former primary after a
- * failover. Another connection may reach the new one.
+ * Returns whether the connection must be ended: it is lost, or its server takes no writes, as the former primary after a
+ * failover. Another connection may reach the new primary.
  */
-export function isSpent(thrown: unknown): boolean {
-  return isLost(thrown) || (thrown as PgError)?.code === '25006'
+export function endsConnection(thrown: unknown): boolean {
+  return isLost(thrown) || (thrown as PgError)?.code === READ_ONLY
 }
 
 /** Returns an error of the server or the connection as one that says what to do; any other error as it is. */

@@ -48,9 +48,9 @@ export function stepsFrom(version: number, schema: string, hasSchema: boolean, a
   const statements = new Statements(schema, false)
   const own = (sql: string) => statements.of(sql).text.trim()
   return steps.map(({ from, to, outside, inside }) => {
-    // Functions may use columns that a later step adds.
-    const unchecked = to < newest ? ['SET LOCAL check_function_bodies = off;'] : []
-    const end = [...unchecked, all.functions, `UPDATE hk.schema_version SET version = ${to};`]
+    // The functions use what all steps have added. Until then older processes call those that were there before.
+    const functions = to === newest ? [all.functions] : []
+    const end = [...functions, `UPDATE hk.schema_version SET version = ${to};`]
     return { from, to, outside: outside.map(own), inside: [...inside, ...end].map(own) }
   })
 }

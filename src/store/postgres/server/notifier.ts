@@ -1,5 +1,5 @@
 /**
- * Wakes waiters of this process and of others. Others are told by NOTIFY, about once in NOTIFY_MS and outside of any
+ * Wakes waiters of this process and of others. Others are told by NOTIFY, at intervals under load, and outside of any
  * transaction that stores something, because PostgreSQL lets transactions with a NOTIFY commit one after the other.
  * Where nothing can be heard (transaction pooling, a lost connection) waiters ask at intervals.
  */
@@ -10,7 +10,9 @@ import type { ClientBase } from 'pg'
 
 type Connection = Pick<ClientBase, 'query'>
 
-const NOTIFY_MS = 5
+/** The pause after a NOTIFY; each one that follows at once doubles it. */
+const FIRST_PAUSE_MS = 1
+const MOST_PAUSE_MS = 10
 /** A payload has at most 8,000 bytes. */
 const MAX_PAYLOAD_BYTES = 7000
 /** The intervals at which waiters ask, while the server is heard, and while it is not. */
@@ -92,6 +94,11 @@ export class Notifier {
     return watch
   }
 
+  /** Ends the connection that listens, so that another one is opened, to where the address leads now. */
+  reconnect(): void {
+    this.#client?.end().catch(() => undefined)
+  }
+
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#poll)
@@ -111,12 +118,14 @@ export class Notifier {
 
   /** Sends what is pending; what comes meanwhile goes with the next one. */
   async #send(connection?: Connection): Promise<void> {
-    for (let over = connection; this.#pending.size > 0; over = undefined) {
+    let over = connection
+    for (let pause = FIRST_PAUSE_MS; this.#pending.size > 0; pause = Math.min(2 * pause, MOST_PAUSE_MS)) {
       const payload = payloadOf(this.#id, this.#pending)
       this.#pending.clear()
       // A notification that is lost delays a job by the interval at which waiters ask.
       await this.#options.send(payload, over).catch(() => undefined)
-      if (!this.#closed) await sleep(NOTIFY_MS)
+      over = undefined
+      if (!this.#closed) await sleep(pause)
     }
     this.#isSending = false
   }

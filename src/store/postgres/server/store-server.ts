@@ -4,7 +4,7 @@ import type { Client, Pool, PoolClient } from 'pg'
 import { HighkiqError } from '../../../job/errors.ts'
 import type { MigrationPlan } from '../../contract.ts'
 import { Database, Statements } from './database.ts'
-import { closedError, explain, isLockTimeout, isLost, isRepeatable, isSpent, noteMaybeStored } from './errors.ts'
+import { closedError, endsConnection, explain, isLockTimeout, isLost, isRepeatable, noteMaybeStored } from './errors.ts'
 import { lockOf } from './lock.ts'
 import { migrate, planMigration, versionOf } from './migrate.ts'
 import { channelOf, Notifier } from './notifier.ts'
@@ -102,7 +102,8 @@ export class StoreServer {
       client.release()
       return answer
     } catch (thrown) {
-      client.release(isSpent(thrown))
+      client.release(endsConnection(thrown))
+      if (endsConnection(thrown)) this.#noteLost(notifier, thrown)
       if (!isLost(thrown)) throw thrown
       const error = explain(this.options.url, thrown)
       noteMaybeStored(error)
@@ -170,6 +171,12 @@ export class StoreServer {
     } catch (thrown) {
       throw explain(this.options.url, thrown)
     }
+  }
+
+  /** Notes that a connection was ended. If its server takes no writes any more, the one that listens is opened again, too. */
+  #noteLost(notifier: Notifier, thrown: unknown): void {
+    this.#lostAt = performance.now()
+    if (!isLost(thrown)) notifier.reconnect()
   }
 
   async #connect(pool: Pool): Promise<PoolClient> {
@@ -243,7 +250,8 @@ export class StoreServer {
       )
     }
     const committed = (channels: ReadonlySet<string>) => notifier.notify(channels)
-    const writer = new Writer({ pool, statements, lock: this.lock, schema, warn: this.#warn, url, committed })
+    const lost = (thrown: unknown) => this.#noteLost(notifier, thrown)
+    const writer = new Writer({ pool, statements, lock: this.lock, schema, warn: this.#warn, url, committed, lost })
     return { pool, statements, writer, notifier }
   }
 }

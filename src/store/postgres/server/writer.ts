@@ -8,11 +8,11 @@ import { HighkiqError } from '../../../job/errors.ts'
 import { Database, type Statements } from './database.ts'
 import {
   closedError,
+  endsConnection,
   explain,
   isLockTimeout,
   isLost,
   isRepeatable,
-  isSpent,
   noteMaybeStored,
   tooNew,
 } from './errors.ts'
@@ -49,6 +49,8 @@ export interface WriterOptions {
   url: string
   warn: ((message: string) => void) | undefined
   committed(notifications: ReadonlySet<string>): void
+  /** Is called when a connection was ended because of this error. */
+  lost(thrown: unknown): void
 }
 
 export class Writer {
@@ -138,6 +140,7 @@ export class Writer {
       for (const [i, { resolve }] of operations.slice(0, begun).entries()) resolve(answers[i] as never)
     } catch (thrown) {
       if (client) await rollBack(client, thrown)
+      if (endsConnection(thrown)) this.#options.lost(thrown)
       if (isBegun && !isCommitting && isLost(thrown)) this.#repeat(operations, thrown)
       else this.#failed(operations, isCommitting ? begun : undefined, current, thrown)
     }
@@ -199,7 +202,7 @@ async function begin(client: PoolClient, lock: number, schema: string): Promise<
 
 /** Ends the transaction; and the connection, if it can't be used any more. */
 async function rollBack(client: PoolClient, thrown: unknown): Promise<void> {
-  if (isSpent(thrown)) return client.release(true)
+  if (endsConnection(thrown)) return client.release(true)
   await client.query('ROLLBACK').then(
     () => client.release(),
     () => client.release(true),

@@ -20,6 +20,8 @@ interface Owner {
   sent: Set<string>
   /** The tickets that the last search found. An answer may have been on its way to the owner, so the next one decides. */
   suspects: Set<string>
+  /** While a search is under way: the tickets that the owner has known since its beginning. */
+  knownMeanwhile?: Set<string>
   searchUntil: number
   searchedAt: number
 }
@@ -32,31 +34,53 @@ export class LostFetches {
     this.#server = server
   }
 
-  /** Returns at most `n` jobs that the owner has and does not know. They count as known once `returned` is called. */
-  async find(owner: string, n: number): Promise<FetchedJob[]> {
+  /**
+   * Returns at most `n` jobs of the queues that the owner has and does not know. They count as known once `returned` is called.
+   * Jobs of other queues are left to the fetches from these.
+   */
+  async find(owner: string, n: number, queues: readonly string[]): Promise<FetchedJob[]> {
     const known = this.#owners.get(owner)
     const now = performance.now()
-    if (!known || now < known.searchedAt + INTERVAL_MS) return []
+    if (!known || known.knownMeanwhile || now < known.searchedAt + INTERVAL_MS) return []
     const isAnswerLost = now <= known.searchUntil
     if (!isAnswerLost && now > this.#server.lostAt + SEARCH_MS) return []
     known.searchedAt = now
     type Row = { queue: string; queueId: number; position: number; text: string }
-    const rows = await this.#server.runOne((db) => db.all<Row>(sql.owner.fetchedBy, owner))
-    const jobs = rows.map(({ queue, queueId, position, text }) => ({
-      queue: queueAt(queue, position),
-      ticket: ticketOf(queueId, position),
-      text,
-    }))
-    const unknown = jobs.filter(({ ticket }) => !known.tickets.has(ticket))
+    const knownMeanwhile = new Set(known.tickets)
+    known.knownMeanwhile = knownMeanwhile
+    const rows = await this.#server
+      .runOne((db) => db.all<Row>(sql.owner.fetchedBy, owner))
+      .finally(() => {
+        known.knownMeanwhile = undefined
+      })
+    const unknown = rows
+      .map(({ queue, queueId, position, text }) => ({
+        base: queue,
+        job: { queue: queueAt(queue, position), ticket: ticketOf(queueId, position), text },
+      }))
+      .filter(({ job: { ticket } }) => !knownMeanwhile.has(ticket))
     const { suspects } = known
-    known.suspects = new Set(unknown.map(({ ticket }) => ticket))
-    return unknown.filter(({ ticket }) => isAnswerLost || suspects.has(ticket)).slice(0, n)
+    known.suspects = new Set(unknown.map(({ job }) => job.ticket))
+    const own = unknown.filter(({ base }) => queues.includes(base))
+    // The next fetch may be from the other queues.
+    if (own.length < unknown.length) known.searchedAt = Number.NEGATIVE_INFINITY
+    return own.flatMap(({ job }) => (isAnswerLost || suspects.has(job.ticket) ? job : [])).slice(0, n)
   }
 
-  returned(owner: string, jobs: readonly FetchedJob[]): void {
-    if (jobs.length === 0) return
-    const { tickets } = this.#of(owner)
-    for (const { ticket } of jobs) tickets.add(ticket)
+  /**
+   * Notes the jobs that an answer brings to the owner. Returns those that it does not know yet: another call may have found the
+   * job of an answer that was on its way.
+   */
+  returned(owner: string, jobs: FetchedJob[]): FetchedJob[] {
+    if (jobs.length === 0) return jobs
+    const { tickets, knownMeanwhile } = this.#of(owner)
+    const isNew = ({ ticket }: FetchedJob) => !tickets.has(ticket)
+    const fresh = jobs.every(isNew) ? jobs : jobs.filter(isNew)
+    for (const { ticket } of fresh) {
+      tickets.add(ticket)
+      knownMeanwhile?.add(ticket)
+    }
+    return fresh
   }
 
   settled(owner: string, settlements: readonly { ticket: string }[]): void {

@@ -32,8 +32,9 @@ export async function plainStep(
   request: SettleAndFetch,
 ): Promise<SettleAndFetchAnswer> {
   const tickets = ownTickets(request)
-  const statement = tickets.queues.length > 0 ? sql.queue.stepPlain : sql.queue.fetchPlain
-  const rows = await server.runOne((db) => db.all<Row>(statement, ...valuesOf(server, owner, request, tickets)))
+  const rows = await server.runOne((db) =>
+    db.all<Row>(sql.queue.stepPlain, ...valuesOf(server, owner, request, tickets)),
+  )
   return answerOf(request, tickets, rows)
 }
 

@@ -37,7 +37,7 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
 
   readonly settleAndFetch: WorkerStore['settleAndFetch'] = async (owner, request) => {
     const { queues, n } = request.fetch
-    const found = n > 0 ? await this.#lost.find(owner, n) : []
+    const found = n > 0 ? await this.#lost.find(owner, n, queues) : []
     const rest = found.length > 0 ? { ...request, fetch: { queues, n: n - found.length } } : request
     try {
       const answer = await this.#settleAndFetch(owner, rest)
@@ -45,13 +45,13 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
         this.#lost.forget(owner)
         return answer
       }
-      const fetched = found.length > 0 ? [...found, ...answer.fetched] : answer.fetched
       const settled = this.#lost.withEarlier(owner, request.settlements, answer.settled)
       this.#lost.settled(
         owner,
         request.settlements.filter((_, i) => answer.settled[i] !== 'error'),
       )
-      this.#lost.returned(owner, fetched)
+      const all = found.length > 0 ? [...found, ...answer.fetched] : answer.fetched
+      const fetched = this.#lost.returned(owner, all)
       return { ...answer, settled, fetched }
     } catch (thrown) {
       if (isMaybeStored(thrown)) this.#lost.answerLost(owner, request.settlements)

@@ -1,0 +1,46 @@
+import pg from 'pg'
+import { expect, test } from 'vitest'
+import { NOW, toQueue, withBench } from '../conformance/bench.ts'
+import { postgres } from '../conformance/postgres.ts'
+import { onPostgres } from './suite.ts'
+
+onPostgres('pushes that wait for an earlier one', () => {
+  test('share a commit, and are stored in the order of the calls, beside those of other kinds', () =>
+    withBench(postgres, async (t) => {
+      const push = (queue: string, n: number, more = {}) =>
+        t.store.jobs.push([{ ...toQueue(queue, t.job(n)), ...more }], NOW)
+      const before = await commits(t.url)
+      const pushed = Array.from({ length: 100 }, (_, n) => push('q', n))
+      pushed.push(push('r', 100), push('q', 101, { maxLength: 1000 }), push('q', 102), push('q', 103))
+      await Promise.all(pushed)
+      const numbers = [...Array(100).keys(), 101, 102, 103]
+      expect(await t.store.jobs.peek('q', 0, 200)).toEqual(numbers.map((n) => t.job(n)))
+      expect((await commits(t.url)) - before).toBeLessThan(30)
+    }))
+
+  test('are refused each by itself: a job that the server does not accept is no fault of the others', () =>
+    withBench(postgres, async (t) => {
+      await t.store.jobs.push([toQueue('q', t.job(0))], NOW)
+      await run(t.url, `ALTER TABLE highkiq.ready ADD CHECK (text <> '${t.job(2)}')`)
+      const pushed = [1, 2, 3].map((n) => t.store.jobs.push([toQueue('q', t.job(n))], NOW))
+      const outcomes = await Promise.allSettled(pushed)
+      expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+      expect(await t.store.jobs.peek('q', 0, 10)).toEqual([0, 1, 3].map((n) => t.job(n)))
+    }))
+})
+
+async function run(url: string, sql: string): Promise<pg.QueryResult> {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    return await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Returns the number of transactions of the database so far. */
+async function commits(url: string): Promise<number> {
+  const { rows } = await run(url, 'SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()')
+  return Number(rows[0].xact_commit)
+}
