@@ -37,7 +37,7 @@ export function withClock(path: string, name: string): ClockedProgram {
   return { folder, path: program, setClock }
 }
 
-/** What holds while the clock of a server is set. `start` starts one; call it first, so that it ends after everything else in a test. */
+/** The cases that set the clock of a server. `start` starts a server: call it first in a test, so that the server ends last. */
 export function clockCases(start: () => Promise<{ url: string; setClock(seconds: number): void }>): void {
   test('24 owners keep their leases, and the jobs of dead ones run again, when the clock goes forward and back', async () => {
     const { url, setClock } = await start()

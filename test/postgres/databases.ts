@@ -8,7 +8,7 @@ const TEMPLATE = 'empty'
 /** A larger table is truncated: a new file for it takes less time than to delete its rows. */
 const LARGE_BYTES = 128 * 1024
 
-/** What a new database has. */
+/** The contents of a new database, with which a used one is compared. */
 interface Template {
   /** The rows of its tables, as JSON by table. */
   rows: Record<string, string>

@@ -8,7 +8,7 @@ import { onPostgres } from './suite.ts'
 
 const LIMIT = { timeout: 120_000 }
 const PUSHES = 100
-/** Of a process, unless the URL has another number. */
+/** The connections of a process, unless the URL has another number. */
 const CONNECTIONS = 5
 
 /** A primary with a standby. Apps reach the primary at `front`; the standby reaches it at `back`. */

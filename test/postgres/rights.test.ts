@@ -92,7 +92,7 @@ onPostgres('the roles of docs/postgres.md', () => {
         "SELECT cardinality(parameter_types) AS n FROM pg_prepared_statements WHERE name = 'tried'",
       )
       const nothing = Array(rows[0].n).fill('NULL').join(', ')
-      // It is planned, and its rights are checked, but it does not run.
+      // EXPLAIN plans the statement and checks its rights, but does not run it.
       await client.query(`EXPLAIN EXECUTE tried ${nothing && `(${nothing})`}`).catch((thrown) => {
         refused.push(`${thrown.message}: ${text}`)
       })

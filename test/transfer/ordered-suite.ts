@@ -60,7 +60,7 @@ export function movingOrdered(from: StoreFactory, to: StoreFactory) {
     await source.workers.join('h:1:1', { queues: ['o'], seconds: 60, host: 'here' })
     await ordered.join('o', 'h:1:1')
     await ordered.pause('o', true)
-    // It is resumed when the first page is stored, before the next one is taken.
+    // Another process resumes the queue after the mover has stored the first page, before it fetches the next one.
     const resumed = overtaken(source, 'endPage', () => ordered.pause('o', false))
     const mover = new StoreMover({ source: resumed, target, now: () => NOW })
     await mover.begin()

@@ -20,7 +20,7 @@ export function isPlain(item: PushItem): item is PushItem & { to: 'queue' } {
 
 /**
  * Pushes of plain jobs to one queue that share a statement, and so a commit. They keep their order. If the statement fails, each
- * caller is told of its own jobs.
+ * caller gets an error about its own jobs.
  */
 export class PushGroup {
   readonly queue: string
@@ -39,7 +39,7 @@ export class PushGroup {
     })
   }
 
-  /** Returns the queue of pushes that may be in a group; undefined if they are several, or have other effects, or are too many. */
+  /** Returns the queue of a push that can join a group. Returns undefined if it has several queues, other effects or too many jobs. */
   static queueOf(items: readonly PushItem[]): string | undefined {
     const [first] = items
     if (first?.to !== 'queue' || items.length > CHUNK || charactersOf(items) > MOST_CHARACTERS) return undefined

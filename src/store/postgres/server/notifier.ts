@@ -1,5 +1,5 @@
 /**
- * Wakes waiters of this process and of others. Others are told by NOTIFY, at intervals under load, and outside of any
+ * Wakes waiters of this process and of others. It sends NOTIFY to other processes, at intervals under load, and outside of any
  * transaction that stores something, because PostgreSQL lets transactions with a NOTIFY commit one after the other.
  * Where nothing can be heard (transaction pooling, a lost connection) waiters ask at intervals.
  */
@@ -57,8 +57,8 @@ export class Notifier {
   }
 
   /**
-   * Wakes the waiters of the channels after a statement that is under way on the connection. Other processes are told by the
-   * statement behind it, so that they need not wait for its answer to get here, unless they were told just now.
+   * Wakes the waiters of the channels after a statement that is under way on the connection. It sends NOTIFY right behind that
+   * statement, so that other processes do not wait for its answer to get here. After a NOTIFY a moment ago it pauses first.
    */
   notifyAfter(answered: Promise<unknown>, channels: readonly string[], connection: Connection): void {
     if (channels.length === 0) return

@@ -77,8 +77,8 @@ export class StoreServer {
   }
 
   /**
-   * Runs `work`, which is a single statement, and so needs no transaction. After it wakes the waiters of the channels, here and
-   * in other processes.
+   * Runs `work`, which is a single statement, and so needs no transaction. Then it wakes the waiters of the channels, in this
+   * process and in others.
    */
   async runOne<T>(work: (db: Database) => Promise<T>, channels: readonly string[] = []): Promise<T> {
     for (let attempt = 1; ; attempt++) {
@@ -102,8 +102,9 @@ export class StoreServer {
       client.release()
       return answer
     } catch (thrown) {
-      client.release(endsConnection(thrown))
-      if (endsConnection(thrown)) this.#noteLost(notifier, thrown)
+      const ends = endsConnection(thrown)
+      client.release(ends)
+      if (ends) this.#noteLost(notifier, thrown)
       if (!isLost(thrown)) throw thrown
       const error = explain(this.options.url, thrown)
       noteMaybeStored(error)
