@@ -77,9 +77,12 @@ export async function pushPlain(server: StoreServer, queue: string, items: reado
     .toWellFormed()
   const push = () =>
     server.runOne(
-      async (db) => {
+      async (db, within) => {
         const values = [server.lock, name, lines, priorityOffset(queue)] as const
-        return (await db.first<{ pushed: boolean }>(sql.queue.pushPlain, ...values))?.pushed
+        const answer = within
+          ? db.first<{ pushed: boolean }>(sql.queue.pushPlainAndNotify, ...values, within.channel, within.payload)
+          : db.first<{ pushed: boolean }>(sql.queue.pushPlain, ...values)
+        return (await answer)?.pushed
       },
       [name],
     )

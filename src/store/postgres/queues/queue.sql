@@ -23,6 +23,9 @@ AND EXISTS (SELECT 1 FROM hk.ready AS ready WHERE ready.queue = queue.id) LIMIT 
 -- pushPlain: see hk.push_plain.
 SELECT hk.push_plain($1, $2, $3, $4) AS pushed;
 
+-- pushPlainAndNotify: the same, and a notification at its commit.
+SELECT hk.push_plain($1, $2, $3, $4) AS pushed, pg_notify($5, $6);
+
 -- stepPlain: see hk.step_plain.
 SELECT kind, queue_id AS "queueId", at_position AS position, queue_name AS queue, job AS text FROM hk.step_plain($1, $2, $3, $4, $5, $6, $7);
 

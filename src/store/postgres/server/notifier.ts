@@ -1,14 +1,13 @@
 /**
- * Wakes waiters of this process and of others. It sends NOTIFY to other processes, at intervals under load, and outside of any
- * transaction that stores something, because PostgreSQL lets transactions with a NOTIFY commit one after the other.
+ * Wakes waiters of this process and of others. A push after a pause sends NOTIFY in its own statement, so that a worker wakes at its
+ * commit. Under load NOTIFY is sent at intervals, and outside of any transaction that stores something, because PostgreSQL lets
+ * transactions with a NOTIFY commit one after the other.
  * Where nothing can be heard (transaction pooling, a lost connection) waiters ask at intervals.
  */
 
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientBase } from 'pg'
-
-type Connection = Pick<ClientBase, 'query'>
 
 /** The pause after a NOTIFY; each one that follows at once doubles it. */
 const FIRST_PAUSE_MS = 1
@@ -25,8 +24,14 @@ export interface NotifierOptions {
   channel: string
   /** Opens the connection that listens; undefined: nothing can be heard. */
   connect: (() => Promise<ClientBase & { end(): Promise<void> }>) | undefined
-  /** Sends a payload to the channel, over the connection if one is given. */
-  send(payload: string, connection?: Connection): Promise<void>
+  /** Sends a payload to the channel. */
+  send(payload: string): Promise<void>
+}
+
+/** What a statement passes to pg_notify. */
+export interface Notification {
+  channel: string
+  payload: string
 }
 
 export class Notifier {
@@ -57,23 +62,26 @@ export class Notifier {
   }
 
   /**
-   * Wakes the waiters of the channels after a statement that is under way on the connection. It sends NOTIFY right behind that
-   * statement, so that other processes do not wait for its answer to get here. After a NOTIFY a moment ago it pauses first.
+   * Wakes the waiters of the channels after a statement, which `send` begins. The statement sends the notification itself, to the
+   * channel and with the payload that `send` gets, so that other processes wake at its commit. Under load `send` gets none, and
+   * a later NOTIFY wakes them.
    */
-  notifyAfter(answered: Promise<unknown>, channels: readonly string[], connection: Connection): void {
-    if (channels.length === 0) return
-    const isSent = !this.#closed && !this.#isSending
-    if (isSent) {
-      this.#isSending = true
-      for (const name of channels) this.#pending.add(name)
-      this.#send(connection)
+  async notifyWith<T>(channels: readonly string[], send: (within?: Notification) => Promise<T>): Promise<T> {
+    if (channels.length === 0) return send()
+    const isWithin = !this.#closed && !this.#isSending
+    if (!isWithin) {
+      const answer = await send()
+      this.notify(channels)
+      return answer
     }
-    answered.then(
-      () => (isSent ? this.#wake(new Set(channels)) : this.notify(channels)),
-      () => {
-        // Nothing was stored.
-      },
-    )
+    this.#isSending = true
+    try {
+      const answer = await send({ channel: this.#options.channel, payload: payloadOf(this.#id, channels) })
+      this.#wake(new Set(channels))
+      return answer
+    } finally {
+      this.#sendLater()
+    }
   }
 
   /** Resolves at a notification of one of the channels, when it is time to ask, after `ms`, or on abort. */
@@ -117,17 +125,22 @@ export class Notifier {
   }
 
   /** Sends what is pending; what comes meanwhile goes with the next one. */
-  async #send(connection?: Connection): Promise<void> {
-    let over = connection
-    for (let pause = FIRST_PAUSE_MS; this.#pending.size > 0; pause = Math.min(2 * pause, MOST_PAUSE_MS)) {
+  async #send(pause = FIRST_PAUSE_MS): Promise<void> {
+    while (this.#pending.size > 0) {
       const payload = payloadOf(this.#id, this.#pending)
       this.#pending.clear()
       // A notification that is lost delays a job by the interval at which waiters ask.
-      await this.#options.send(payload, over).catch(() => undefined)
-      over = undefined
+      await this.#options.send(payload).catch(() => undefined)
       if (!this.#closed) await sleep(pause)
+      pause = Math.min(2 * pause, MOST_PAUSE_MS)
     }
     this.#isSending = false
+  }
+
+  /** Sends what is pending after the first pause. */
+  async #sendLater(): Promise<void> {
+    if (!this.#closed) await sleep(FIRST_PAUSE_MS)
+    await this.#send(2 * FIRST_PAUSE_MS)
   }
 
   #listen(): void {

@@ -7,7 +7,7 @@ import { Database, Statements } from './database.ts'
 import { closedError, endsConnection, explain, isLockTimeout, isLost, isRepeatable, noteMaybeStored } from './errors.ts'
 import { lockOf } from './lock.ts'
 import { migrate, planMigration, versionOf } from './migrate.ts'
-import { channelOf, Notifier } from './notifier.ts'
+import { channelOf, type Notification, Notifier } from './notifier.ts'
 import { loadPg, openPool } from './pg.ts'
 import { SCHEMA_VERSION } from './schema-version.ts'
 import type { PostgresOptions } from './url.ts'
@@ -78,12 +78,20 @@ export class StoreServer {
 
   /**
    * Runs `work`, which is a single statement, and so needs no transaction. Then it wakes the waiters of the channels, in this
-   * process and in others.
+   * process and in others. If `work` gets a notification, its statement sends it.
    */
-  async runOne<T>(work: (db: Database) => Promise<T>, channels: readonly string[] = []): Promise<T> {
+  async runOne<T>(
+    work: (db: Database, within?: Notification) => Promise<T>,
+    channels: readonly string[] = [],
+  ): Promise<T> {
+    const { notifier } = await this.#opened()
+    return notifier.notifyWith(channels, (within) => this.#repeated((db) => work(db, within)))
+  }
+
+  async #repeated<T>(work: (db: Database) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#runOnce(work, channels)
+        return await this.#runOnce(work)
       } catch (thrown) {
         // A statement that failed by a deadlock was rolled back.
         if (!isRepeatable(thrown) || isLockTimeout(thrown) || attempt === MOST_ATTEMPTS)
@@ -92,13 +100,11 @@ export class StoreServer {
     }
   }
 
-  async #runOnce<T>(work: (db: Database) => Promise<T>, channels: readonly string[]): Promise<T> {
+  async #runOnce<T>(work: (db: Database) => Promise<T>): Promise<T> {
     const { pool, statements, notifier } = await this.#opened()
     const client = await this.#connect(pool)
     try {
-      const answered = work(new Database(client, statements))
-      notifier.notifyAfter(answered, channels, client)
-      const answer = await answered
+      const answer = await work(new Database(client, statements))
       client.release()
       return answer
     } catch (thrown) {
@@ -241,8 +247,8 @@ export class StoreServer {
     const notifier = new Notifier({
       channel,
       connect: pooling === 'transaction' ? undefined : () => connect(new pg.Client(config)),
-      send: async (payload, connection = pool) => {
-        await connection.query('SELECT pg_notify($1, $2)', [channel, payload])
+      send: async (payload) => {
+        await pool.query('SELECT pg_notify($1, $2)', [channel, payload])
       },
     })
     if (pooling === 'transaction') {
