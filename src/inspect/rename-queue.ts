@@ -1,7 +1,7 @@
 /**
  * Moves the jobs of a queue to another queue of the same store, while workers run. Each job moves in one step, with its
- * priority, its order, and its time in a job set. Jobs of tasks, batches and cron entries stay, because their records in the
- * store name the old queue. What only such a record has is not counted: backlogs, batch callbacks, and parent jobs that wait.
+ * priority, its order, and its time in a job set. Rows of tasks, jobs of batches and of cron entries stay, because their records
+ * in the store name the old queue, and so do finished jobs. What only such a record has is not counted: backlogs, batch callbacks, and parent jobs that wait.
  */
 
 import type { AppPort } from '../app/port.ts'
@@ -30,7 +30,7 @@ export interface RenameLeft {
   rows: number
   batches: number
   crons: number
-  /** Jobs that could not be moved: they moved meanwhile, or their text is not valid UTF-8. */
+  /** Jobs that the store did not move, for example because their text is not valid UTF-8. */
   others: number
   /** Dead rows, and dead jobs of batches. */
   ended: number
@@ -46,6 +46,12 @@ export async function pauseLike({ store }: AppPort, from: string, to: string): P
   return true
 }
 
+/** Sets the limits of the new queue as those of the old one were set, unless its own were. Returns whether it did. */
+export async function limitLike({ store }: AppPort, from: string, to: string): Promise<boolean> {
+  const set = (await store.limits.allSet()).find(({ name }) => name === `queue:${from}`)
+  return set !== undefined && store.limits.add({ name: `queue:${to}`, numbers: set.numbers })
+}
+
 /**
  * Moves the jobs that may move now, until `signal` ends the pass after a page. Two passes in a row that moved
  * nothing and left no job running have missed none: a job may be on its way between two places while one pass reads them.
@@ -55,13 +61,13 @@ export async function renamePass(app: AppPort, from: string, to: string, signal?
   const { store, now } = app
   const left = { ...NOTHING_LEFT }
   let moved = 0
-  const mayMove = (text: string, set?: SetName) => {
-    const reason = stays(text, set)
+  const countOrMove = (text: string, set?: SetName) => {
+    const reason = reasonToStay(text, set)
     if (reason) left[reason]++
     return !reason
   }
   for (const set of ['schedule', 'retry', 'dead', ...(await limitedSets(store))] as const) {
-    const where = ({ text }: { text: string }) => renamed(text, from, to) !== text && mayMove(text, set)
+    const where = ({ text }: { text: string }) => renamed(text, from, to) !== text && countOrMove(text, set)
     const swapOf = ({ text, score }: Entry): Swap => {
       const after = renamed(text, from, to)
       return { text, score, to: { to: set, text: after, score }, ...changed(app, set, after, score) }
@@ -79,7 +85,7 @@ export async function renamePass(app: AppPort, from: string, to: string, signal?
     const texts = await store.jobs.peek(from, offset, PAGE)
     if (texts.length === 0) break
     const pulls = texts
-      .filter((text) => mayMove(text))
+      .filter((text) => countOrMove(text))
       .map((text): Pull => {
         const queue = priorityName(to, priorityOf(readPayload(text)?.queue ?? ''))
         const after = { to: 'queue', queue, text: renamed(text, from, to), end: 'back' } as const
@@ -91,12 +97,12 @@ export async function renamePass(app: AppPort, from: string, to: string, signal?
     const stuck = pulled === 0 ? pulls.length : 0
     moved += pulled
     left.others += stuck
-    // Moved jobs have left the queue, so the next page begins after those that stay.
+    // Moved jobs have left the queue, so the next page begins after those that stay. If nothing moved, it begins after this page.
     offset += texts.length - pulls.length + stuck
   }
   const countRunning = (jobs: readonly { queue: string; text: string }[]) => {
     const comesBack = jobs.filter(({ queue, text }) => baseQueue(queue) === from || renamed(text, from, to) !== text)
-    left.running += comesBack.filter(({ text }) => !stays(text)).length
+    left.running += comesBack.filter(({ text }) => !reasonToStay(text)).length
   }
   for await (const { items } of pages((after) => store.workers.fetched({ after, limit: PAGE }))) countRunning(items)
   countRunning((await runningInOthers(store)) ?? [])
@@ -104,7 +110,7 @@ export async function renamePass(app: AppPort, from: string, to: string, signal?
 }
 
 /** Returns why a job stays in the old queue, or undefined. */
-function stays(text: string, set?: SetName): 'rows' | 'batches' | 'crons' | 'ended' | undefined {
+function reasonToStay(text: string, set?: SetName): 'rows' | 'batches' | 'crons' | 'ended' | undefined {
   const payload = readPayload(text)
   if (payload?.hk_task !== undefined) return set === 'dead' ? 'ended' : 'rows'
   return reasonOf(payload, set)

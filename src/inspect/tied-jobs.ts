@@ -10,6 +10,7 @@ export function reasonOf(payload: Payload | undefined, set?: SetName): 'batches'
   if (payload.bid !== undefined || payload.hk_children !== undefined || isBatchJid(payload.jid)) {
     return set === 'dead' ? 'ended' : 'batches'
   }
+  // Only a job that a cron entry pushed has this lock.
   return payload.hk_lock === undefined || set === 'dead' ? undefined : 'crons'
 }
 

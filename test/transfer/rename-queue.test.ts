@@ -1,13 +1,16 @@
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { PORT } from '#dist/app.js'
-import { pauseLike, renamePass } from '#dist/inspect/rename-queue.js'
+import { limitLike, pauseLike, renamePass } from '#dist/inspect/rename-queue.js'
+import type { Effect, Settlement } from '#dist/store/contract.js'
 import { runHere } from '../cli/in-process.ts'
 import { job, NOW, retry, sure, toQueue } from '../conformance/bench.ts'
 import type { StoreFactory } from '../conformance/factory.ts'
+import { postgres } from '../conformance/postgres.ts'
 import { redis } from '../conformance/redis.ts'
 import { file } from '../conformance/sqlite.ts'
 import { bench, Child, Heard } from '../engine/bench.ts'
+import { onPostgres } from '../postgres/suite.ts'
 import { onRedis } from '../redis/suite.ts'
 
 const SETS = ['schedule', 'retry', 'dead'] as const
@@ -68,6 +71,40 @@ function suite(factory: StoreFactory) {
     await store.jobs.pauseQueue('new', false)
     await pass()
     expect(await store.jobs.pausedQueues()).toEqual(['q'])
+  })
+
+  test('a job that waits for room in a limit goes on waiting, with the new name', async () => {
+    const { store, pass } = await open(factory)
+    const limit = { name: 'job:X', max: 1, count: 0, per: 0, burst: 0, window: 'smooth' } as const
+    const set = `limited:${limit.name}` as const
+    await store.jobs.push([toQueue('q', job(1))], NOW)
+    await store.workers.join('h:1:1', { queues: ['q'], seconds: 60, host: 'here' })
+    const step = { now: NOW, started: [], settlements: [], fetch: { queues: ['q'], n: 1 } }
+    const { ticket, text } = sure((await store.workers.settleAndFetch('h:1:1', step)).fetched[0])
+    const move = { to: set, text, score: 5 }
+    const effects: Effect[] = [{ kind: 'await-limit', limit }]
+    const settlements: Settlement[] = [{ queue: 'q', ticket, move, processed: 0, failed: 0, effects }]
+    await store.workers.settleAndFetch('h:1:1', { ...step, settlements, fetch: { queues: [], n: 0 } })
+    expect(await pass()).toMatchObject({ moved: 1, left: { running: 0, others: 0 } })
+    expect(await store.jobSets.page(set, { limit: 9 })).toEqual([{ text: renamed(text), score: 5 }])
+  })
+
+  test('the numbers that were set for the limits of the old queue are set for the new one, unless it has its own', async () => {
+    const { t, store } = await open(factory)
+    const like = () => limitLike(t.hq[PORT], 'q', 'new')
+    expect(await like()).toBe(false)
+    await t.hq.limits.set('queue:q', { concurrency: 3 })
+    expect(await like()).toBe(true)
+    expect(await store.limits.allSet()).toEqual([
+      { name: 'queue:new', numbers: { max: 3 } },
+      { name: 'queue:q', numbers: { max: 3 } },
+    ])
+    await t.hq.limits.set('queue:new', { concurrency: 5 })
+    expect(await like()).toBe(false)
+    expect((await t.hq.limits.list()).map(({ id, concurrency }) => [id, concurrency])).toEqual([
+      ['queue:new', 5],
+      ['queue:q', 3],
+    ])
   })
 
   test('jobs of tasks, batches and cron entries stay; running ones are counted, and move when they fail', async () => {
@@ -142,6 +179,7 @@ function suite(factory: StoreFactory) {
 }
 
 describe('on SQLite', () => suite(file))
+onPostgres('on PostgreSQL', () => suite(postgres))
 onRedis('on Redis', () => {
   suite(redis())
 

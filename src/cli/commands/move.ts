@@ -177,7 +177,7 @@ async function undoMove(mover: StoreMover, { json }: MoveOptions): Promise<void>
 
 function report({ json }: MoveOptions, { moved, tasks, left }: Moved, verb: string): void {
   const lines = [`${verb} ${jobsAndTasks(moved, tasks)}`]
-  const waits = left ? waitsFor(left) : ''
+  const waits = left ? textOfRest(left) : ''
   if (waits) lines.push(`left: ${waits}`)
   if (left && left.ended > 0) lines.push(`left: ${plural(left.ended, 'dead job')} of batches and ordered queues`)
   printResult(json, { moved, tasks, left }, lines.join('\n'))
@@ -187,8 +187,8 @@ function jobsAndTasks(jobs: number, tasks: number): string {
   return plural(jobs, 'job') + (tasks > 0 ? ` and ${plural(tasks, 'task')}` : '')
 }
 
-/** Names the jobs that did not move; '' if there are none. */
-export function waitsFor({
+/** Returns the numbers of the jobs that did not move, as text; '' if there are none. */
+export function textOfRest({
   running = 0,
   rows = 0,
   tasks = 0,
@@ -215,7 +215,7 @@ class Progress {
   #at = Number.NEGATIVE_INFINITY
 
   show(moved: number, left?: RestCounts): void {
-    const waits = left ? waitsFor(left) : ''
+    const waits = left ? textOfRest(left) : ''
     const line = `${count(moved)} moved${waits ? ` · the old store still has ${waits}` : ''}`
     if (line === this.#last || performance.now() - this.#at < PROGRESS_MS) return
     this.#last = line

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { PORT } from '../../app.ts'
 import type { Highkiq } from '../../index.ts'
-import { NOTHING_LEFT, pauseLike, renamePass } from '../../inspect/rename-queue.ts'
+import { limitLike, NOTHING_LEFT, pauseLike, renamePass } from '../../inspect/rename-queue.ts'
 import { checkQueueName } from '../../job/definition.ts'
 import { isPriorityName } from '../../job/priority.ts'
 import { setExitCode } from '../io.ts'
@@ -14,14 +14,14 @@ import { say } from '../processes.ts'
 import type { ShowOptions } from '../show.ts'
 import { onInterrupt } from '../terminal.ts'
 import { CliError } from '../usage.ts'
-import { waitsFor } from './move.ts'
+import { textOfRest } from './move.ts'
 
 /** Milliseconds between two passes. */
 const PASS_MS = 1000
 
 const HELP = `
 First let your app push to the new queue, and start workers that serve both queues. If the old queue is paused, the new one
-gets paused, too. The command waits until no job of the old queue runs. Jobs of tasks, batches and cron entries stay. Rows in the
+gets paused, too; limits that were set for it are set for the new one. The command waits until no job of the old queue runs. Jobs of tasks, batches and cron entries stay. Rows in the
 backlogs of tasks, and batch callbacks and parent jobs that wait, come to the old queue later and are not counted. After a crash
 or Ctrl-C run it again.
 
@@ -55,6 +55,7 @@ async function rename(hq: Highkiq, from: string, to: string, { json, watch, ...a
     if (await pauseLike(hq[PORT], from, to)) {
       say(`${to} is paused now, as ${from} is; to resume: highkiq resume ${to}${sameApp(app)}`)
     }
+    if (await limitLike(hq[PORT], from, to)) say(`${to} has the limits of ${from} now: highkiq limits`)
     for (let empty = 0; empty < 2 && !signal.aborted; ) {
       const before = left.running
       const pass = await renamePass(hq[PORT], from, to, signal)
@@ -69,7 +70,7 @@ async function rename(hq: Highkiq, from: string, to: string, { json, watch, ...a
     release()
   }
   const lines = [`moved ${plural(moved, 'job')} from ${from} to ${to}`]
-  const stays = waitsFor(left)
+  const stays = textOfRest(left)
   if (stays) lines.push(`left in ${from}: ${stays}; let a worker serve ${from} until they have run`)
   if (left.ended > 0) lines.push(`left in the dead set, for ${from}: ${plural(left.ended, 'job')} of tasks and batches`)
   lines.push(
