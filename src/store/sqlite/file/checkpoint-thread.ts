@@ -13,6 +13,8 @@ const MOST_PASSES = 5
 
 const { path, driver, largeFrames } = workerData as CheckpointThreadData
 const db = await openDriver(path, driver)
+// The log must not be cut off before the file is on disk; only macOS knows this.
+db.exec('PRAGMA checkpoint_fullfsync = ON')
 const port = parentPort as NonNullable<typeof parentPort>
 
 /** The frame at which a reader blocked the last call. */

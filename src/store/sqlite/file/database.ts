@@ -253,6 +253,8 @@ export class Database {
     const error = this.#tooNew(version) ?? this.#otherEncoding()
     if (error) throw error
     this.exec(`PRAGMA synchronous = ${options.synchronous}`)
+    // Only macOS knows it: there an ordinary fsync leaves data in the cache of the disk.
+    if (options.synchronous === 'FULL') this.exec('PRAGMA fullfsync = ON')
     this.exec('PRAGMA foreign_keys = ON')
     this.exec('PRAGMA temp_store = MEMORY')
     this.exec('PRAGMA cache_size = -16000')

@@ -19,7 +19,7 @@ SELECT name AS owner, host, boot, ends, seconds, claimed FROM hk_owner ORDER BY 
 -- find: returns a lease.
 SELECT id, boot, ends, seconds, claimed FROM hk_owner WHERE name = ?;
 
--- claim: claims an owner; `ends` becomes the time of the claim.
+-- claim: claims an owner. From then on `ends` is the time of the claim.
 UPDATE hk_owner SET claimed = 1, ends = ? WHERE id = ?;
 
 -- fetchedOf: returns those positions of a JSON array that an owner has fetched.
