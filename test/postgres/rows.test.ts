@@ -144,7 +144,12 @@ onPostgres('rows of tasks in PostgreSQL', () => {
 
   test('the app reads tasks and rows in SQL', () =>
     withBench(postgres, async (t) => {
-      const task = spec(1, { name: 'Import', meta: '{"tenant":7}', labels: { user: 'ž' }, keepArgs: 'rejected' })
+      const task = spec(1, {
+        name: 'Import',
+        meta: '{"own":{"tenant":7}}',
+        labels: { user: 'ž' },
+        keepArgs: 'rejected',
+      })
       await t.store.tasks.create(task)
       const row = { number: 8, source: '["x"]', args: '["\\u0000"]' }
       await t.store.tasks.addRows(task.id, PRODUCER, 0, [...rows(0, 2), row], NOW)

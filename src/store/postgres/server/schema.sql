@@ -582,8 +582,8 @@ CREATE VIEW hk.task AS SELECT
   total, enqueued, working, finished, failed, error, cancelled,
   -- Whether it is one tracked job, which lists of tasks do not show.
   single = 1 AS single,
-  -- What the app stored with it: an object, and texts by name.
-  meta::json AS meta,
+  -- The option `meta`, and those of its members that can be searched.
+  meta::json -> 'own' AS meta,
   coalesce((SELECT json_object_agg(label.name, label.value) FROM hk.task_label AS label WHERE label.task = task_record.key), '{}')
     AS labels,
   to_timestamp(created_at / 1000.0) AS created_at,
