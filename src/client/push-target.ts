@@ -171,8 +171,8 @@ export abstract class DirectTarget implements PushTarget {
   push(pipe: PushPipe, request: PushRequest, cache?: TemplateCache): Promise<string | null> {
     try {
       const prepared = this.#prepare(pipe, request, cache)
-      if (!(prepared instanceof Promise)) return this.#store(pipe, request, prepared)
-      return prepared.then((passed) => passed && this.#store(pipe, request, passed))
+      if (!(prepared instanceof Promise)) return this.#storeOne(pipe, request, prepared)
+      return prepared.then((passed) => passed && this.#storeOne(pipe, request, passed))
     } catch (thrown) {
       return Promise.reject(thrown)
     }
@@ -185,7 +185,7 @@ export abstract class DirectTarget implements PushTarget {
     if (!prepared) return { jid: null, existing: false }
     const { queue } = prepared.payload
     if (!mayBeRefused(prepared.destination)) {
-      return { jid: await this.#store(pipe, request, prepared), existing: false, queue }
+      return { jid: await this.#storeOne(pipe, request, prepared), existing: false, queue }
     }
     const refusal = await this.#putOne(prepared)
     const jid = refusal ? await this.#resolve(pipe, request, prepared, refusal) : prepared.jid
@@ -198,7 +198,7 @@ export abstract class DirectTarget implements PushTarget {
   }
 
   /** Resolves with the id of the stored job, or of the job that has its lock. @throws UNIQUE_CONFLICT, QUEUE_FULL, PushError */
-  #store(pipe: PushPipe, request: PushRequest, prepared: PreparedPush): Promise<string> {
+  #storeOne(pipe: PushPipe, request: PushRequest, prepared: PreparedPush): Promise<string> {
     if (mayBeRefused(prepared.destination)) return this.#storeUnlessRefused(pipe, request, prepared)
     const { jid } = prepared
     return this.put(prepared).then(

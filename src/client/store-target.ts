@@ -31,7 +31,7 @@ import { resend } from './resend.ts'
 const ORDERED_BATCHES_AT_ONCE = 20
 
 export class StoreTarget extends DirectTarget {
-  readonly #store: () => Store
+  readonly #storeOf: () => Store
   readonly #now: () => number
   #gathered: { pushes: PreparedPush[]; stored: Promise<readonly RefusedPush[]> } | undefined
   /** The number of calls of `#storeGathered` without an answer so far. */
@@ -39,20 +39,20 @@ export class StoreTarget extends DirectTarget {
 
   constructor(store: () => Store, now: () => number) {
     super()
-    this.#store = store
+    this.#storeOf = store
     this.#now = now
   }
 
   override get orderedNames(): OrderedNames {
-    return orderedNamesOf(this.#store())
+    return orderedNamesOf(this.#storeOf())
   }
 
   put(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
     const asking = this.#recording.refreshed()
-    return asking ? asking.then(() => this.#putOne(prepared)) : this.#putOne(prepared)
+    return asking ? asking.then(() => this.#putAlone(prepared)) : this.#putAlone(prepared)
   }
 
-  #putOne(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
+  #putAlone(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
     const { destination, track } = prepared
     // An idempotent push gets a call of its own, so that its error does not reject other pushes.
     if (!track && !destination.once) return this.#gather(prepared)
@@ -76,10 +76,10 @@ export class StoreTarget extends DirectTarget {
   }
 
   async putBatch(push: BatchPush): Promise<BatchRefusal | readonly RefusedPush[]> {
-    const put = () => this.#store().batches.push(push, this.#now())
+    const put = () => this.#storeOf().batches.push(push, this.#now())
     await this.#recording.refreshed()
     if (this.#recording.mayBeOn()) addBatchEvents(push, this.#now())
-    if (isLarge(push)) return putInSteps(this.#store(), push, this.#now)
+    if (isLarge(push)) return putInSteps(this.#storeOf(), push, this.#now)
     try {
       // A repeated creation is harmless.
       const answer = await (push.batches.length > 0 ? resend(put) : put())
@@ -93,12 +93,12 @@ export class StoreTarget extends DirectTarget {
   }
 
   replaceHolder(pipe: PushPipe, prepared: PreparedPush, conflict: Conflict): Promise<boolean> {
-    return pipe.replaceHolder(this.#store(), prepared, conflict)
+    return pipe.replaceHolder(this.#storeOf(), prepared, conflict)
   }
 
   /** Stores batches together, since a store may write several in one commit. */
   async putOrdered({ batches }: PreparedOrderedPush): Promise<void> {
-    const store = this.#store()
+    const store = this.#storeOf()
     for (let from = 0; from < batches.length; from += ORDERED_BATCHES_AT_ONCE) {
       const some = batches.slice(from, from + ORDERED_BATCHES_AT_ONCE)
       const sent = some.map(({ queue, shards, items }) => store.ordered.push(queue, shards, items, this.#now()))
@@ -120,7 +120,8 @@ export class StoreTarget extends DirectTarget {
    */
   #gather(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
     let gathered = this.#gathered
-    if (!gathered && this.#awaited === 0 && this.#store().maxConcurrentCalls > 1) return this.#storeGathered([prepared])
+    if (!gathered && this.#awaited === 0 && this.#storeOf().maxConcurrentCalls > 1)
+      return this.#storeGathered([prepared])
     // Above BULK a store may need several steps, and its error would not say which jobs failed.
     if (!gathered || gathered.pushes.length >= BULK) {
       const pushes: PreparedPush[] = []
@@ -136,7 +137,7 @@ export class StoreTarget extends DirectTarget {
   }
 
   async #storeTracked(pushes: TrackedPush[]): Promise<readonly RefusedPush[]> {
-    await this.#store().tasks.pushTracked(pushes, this.#now())
+    await this.#storeOf().tasks.pushTracked(pushes, this.#now())
     await this.#recordIfLate(
       pushes.map(({ item }) => item),
       NOTHING_REFUSED,
@@ -145,7 +146,7 @@ export class StoreTarget extends DirectTarget {
   }
 
   async #storeItems(items: PushItem[]): Promise<readonly RefusedPush[]> {
-    const refused = await this.#store().jobs.push(items, this.#now())
+    const refused = await this.#storeOf().jobs.push(items, this.#now())
     await this.#recordIfLate(items, refused)
     return refused
   }
@@ -162,13 +163,13 @@ export class StoreTarget extends DirectTarget {
       return eventOf({ jid: payload.jid, destination, payload }, this.#now())
     })
     // The jobs are stored, so the push succeeds in any case.
-    await this.#store()
+    await this.#storeOf()
       .events.append(records, this.#now())
       .catch(() => {})
   }
 
   get #recording(): Recording {
-    return recordingOf(this.#store(), this.#now)
+    return recordingOf(this.#storeOf(), this.#now)
   }
 
   async #storeGathered(pushes: PreparedPush[]): Promise<readonly RefusedPush[]> {

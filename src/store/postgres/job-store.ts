@@ -8,8 +8,8 @@ import { ANSWER_SECONDS, PostgresArea } from './server/store-server.ts'
 import { sql } from './sql.generated.ts'
 
 export class PostgresJobStore extends PostgresArea implements JobStore {
-  /** Resolves when the pushes before have ended. */
-  #before: Promise<unknown> = Promise.resolve()
+  /** Resolves when the pushes so far have ended. */
+  #lastPush: Promise<unknown> = Promise.resolve()
   /** The pushes that wait to be stored, and share the next statement with those that come meanwhile. */
   #waiting: PushGroup | undefined
 
@@ -18,21 +18,21 @@ export class PostgresJobStore extends PostgresArea implements JobStore {
     const queue = PushGroup.queueOf(items)
     if (queue === undefined) {
       this.#waiting = undefined
-      return this.#behind((before) => before.then(() => pushItems(this.server, items, now)))
+      return this.#afterLast((last) => last.then(() => pushItems(this.server, items, now)))
     }
     if (this.#waiting?.queue !== queue || !this.#waiting.hasRoom(items)) {
-      const group: PushGroup = new PushGroup(this.server, queue, this.#before, () => {
+      const group: PushGroup = new PushGroup(this.server, queue, this.#lastPush, () => {
         if (this.#waiting === group) this.#waiting = undefined
       })
       this.#waiting = group
     }
     const group = this.#waiting
-    return this.#behind(() => group.add(items))
+    return this.#afterLast(() => group.add(items))
   }
 
-  #behind(push: (before: Promise<unknown>) => Promise<readonly RefusedPush[]>): Promise<readonly RefusedPush[]> {
-    const pushed = push(this.#before)
-    this.#before = pushed.catch(() => undefined)
+  #afterLast(push: (last: Promise<unknown>) => Promise<readonly RefusedPush[]>): Promise<readonly RefusedPush[]> {
+    const pushed = push(this.#lastPush)
+    this.#lastPush = pushed.catch(() => undefined)
     return pushed
   }
 

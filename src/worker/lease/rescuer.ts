@@ -90,17 +90,17 @@ export class Rescuer extends Periodic {
   }
 
   protected override async run(): Promise<void> {
-    let hasClaimed = false
+    let hasClaimedDead = false
     if (this.#mustCheckProcesses) {
       this.#mustCheckProcesses = false
       await this.claimAndRescue()
     } else if (this.#skipsLeft > 0) {
       this.#skipsLeft--
     } else {
-      hasClaimed = await this.#claimDeadProcesses()
+      hasClaimedDead = await this.#claimDeadProcesses()
     }
-    const isToRescue = await this.#checkLeases()
-    if (hasClaimed || isToRescue) await this.#rescueOrphaned()
+    const isLeader = await this.#checkLeases()
+    if (hasClaimedDead || isLeader) await this.#rescueOrphaned()
   }
 
   /** A failed connection may have hidden renewals, so the earlier checks prove nothing. */
@@ -114,15 +114,12 @@ export class Rescuer extends Periodic {
     await this.#rescueOrphaned()
   }
 
-  /**
-   * Observes all leases. Returns whether this worker must look for orphaned jobs: it claimed a lease, or it is the leader,
-   * which also finds the jobs that a killed rescuer has left.
-   */
+  /** Observes all leases. Returns whether this worker is the leader, which also looks for the jobs that a killed rescuer has left. */
   async #checkLeases(): Promise<boolean> {
     const isLeader = await this.#lock.acquire()
-    const hasClaimed = await this.#observeRenewals(isLeader)
+    await this.#observeRenewals(isLeader)
     if (isLeader && performance.now() >= this.#tidyAt) await this.#tidy()
-    return isLeader || hasClaimed
+    return isLeader
   }
 
   async #tidy(): Promise<void> {
@@ -131,11 +128,8 @@ export class Rescuer extends Periodic {
     for (const owner of await store.workers.tidy()) await store.workers.claim(owner, 'no-lease')
   }
 
-  /**
-   * Remembers the newest stamp; the leader also claims the leases that were not renewed in time. Returns whether it claimed
-   * any.
-   */
-  async #observeRenewals(isLeader: boolean): Promise<boolean> {
+  /** Remembers the newest stamp; the leader also claims the leases that were not renewed in time. */
+  async #observeRenewals(isLeader: boolean): Promise<void> {
     const { store } = this.#engine
     const asked = performance.now()
     this.#counted += this.#countedSince(this.#checkedAt, asked)
@@ -143,14 +137,12 @@ export class Rescuer extends Periodic {
     const old = this.#observations.findLast(({ at }) => this.#counted - at >= this.#leaseMs)
     const { stamp, leases } = await store.workers.unrenewed(isLeader ? (old?.stamp ?? null) : null)
     const newest = this.#observations.at(-1)
-    let claimed = false
     // The store has lost data, so its stamps cannot be compared with the earlier ones.
     if (newest && stamp < newest.stamp) this.#observations = []
-    else for (const lease of leases) if (await this.#judge(lease)) claimed = true
+    else for (const lease of leases) await this.#claimIfUnrenewed(lease)
     this.#observations.push({ stamp, at: this.#counted + this.#countedSince(asked, performance.now()) })
     const needed = (one?: Observation) => !one || this.#counted - one.at < this.#longestMs * PATIENCE
     while (!needed(this.#observations[1])) this.#observations.shift()
-    return claimed
   }
 
   /** Returns the part of a time that counts: a worker that was frozen saw nothing. */
@@ -158,11 +150,12 @@ export class Rescuer extends Periodic {
     return Math.min(now - since, this.#leaseMs * MOST_COUNTED)
   }
 
-  async #judge({ owner, seconds, stamp, ends }: Lease): Promise<boolean> {
+  /** Claims a lease if it has not been renewed for too long since the first check that saw its stamp. */
+  async #claimIfUnrenewed({ owner, seconds, stamp, ends }: Lease): Promise<void> {
     this.#longestMs = Math.max(this.#longestMs, seconds * 1000)
-    const since = this.#observations.find((one) => one.stamp >= stamp)
-    if (owner === this.#self() || !since || this.#counted - since.at < seconds * 1000 * PATIENCE) return false
-    return this.#engine.store.workers.claim(owner, { ends })
+    const firstSeen = this.#observations.find((one) => one.stamp >= stamp)
+    if (owner === this.#self() || !firstSeen || this.#counted - firstSeen.at < seconds * 1000 * PATIENCE) return
+    await this.#engine.store.workers.claim(owner, { ends })
   }
 
   /** Claims the leases of dead processes of this machine; returns whether there were any. */

@@ -1,7 +1,7 @@
 /**
  * Decides what happens to a job whose process died, or ended with an uncaught error, while it held the job.
  *
- * A rescue by another worker counts a crash for each job, rows too, whether its handler had started or not: the store does
+ * A rescue counts a crash for each job, rows too, whether its handler had started or not: the store does
  * not know that for sure. A row also counts an attempt. A worker that stops after an uncaught error of its own knows it: it
  * counts a crash only for jobs whose handlers had begun before that error. No retry is counted in either case.
  */

@@ -38,7 +38,7 @@ export function undelivered(server: () => RedisServer): void {
     await held.happened
     const searching = stage.fault(command('EXISTS'), 'pass')
     await loseWait(stage, 'p')
-    // The reply to the reconciler comes right behind that of settleAndFetch, in one packet.
+    // The reply to LostAnswers comes right behind that of settleAndFetch, in one packet.
     await searching.happened
     await sleep(20)
     const searched = stage.fault(searchEnds, 'pass')

@@ -25,14 +25,18 @@ interface About {
   format: FileFormat | null
   export: FileFormat | null
   /** What only operators see. */
-  own: Pick<TaskMeta, 'file'> & { meta?: OwnMeta; onDone?: string; onFailure?: string }
+  forOperators: Pick<TaskMeta, 'file'> & { meta?: OwnMeta; onDone?: string; onFailure?: string }
 }
 
 /** Returns what the task remembers about its origin. */
 export async function aboutOf(hq: Highkiq, id: string): Promise<About> {
   const task = await hq.store.tasks.find(id)
   const { format, export: made, own: meta, file, callbacks }: TaskMeta = task ? metaOf(task) : {}
-  return { format: format ?? null, export: made?.format ?? null, own: { ...given({ meta, file }), ...callbacks } }
+  return {
+    format: format ?? null,
+    export: made?.format ?? null,
+    forOperators: { ...given({ meta, file }), ...callbacks },
+  }
 }
 
 export interface EventPage extends CodeFilter {

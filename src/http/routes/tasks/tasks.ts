@@ -174,9 +174,9 @@ export const TASK_ROUTES: Route[] = [
     async run(call) {
       const { hq, path, query } = call
       const status = await statusWithoutMeta(hq, path)
-      const { own, ...formats } = await aboutOf(hq, status.id)
-      const { meta } = own
-      const visible = call.link ? {} : { ...own, ...(meta ? { meta: call.server.redaction.value(meta) } : {}) }
+      const { forOperators, ...formats } = await aboutOf(hq, status.id)
+      const { meta } = forOperators
+      const visible = call.link ? {} : { ...forOperators, ...(meta ? { meta: call.server.redaction.value(meta) } : {}) }
       const shown = { ...status, ...visible, ...formats }
       if (query.include === undefined) return json(shown)
       return json({ ...shown, rejected: await newlyRejected(call, status, query.after) })

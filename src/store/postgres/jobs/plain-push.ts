@@ -1,4 +1,4 @@
-/** Pushes of jobs without effects: one statement for each queue, beside those of other processes. */
+/** Pushes of plain jobs: one statement for each queue. It takes no lock, so processes push at the same time. */
 
 import { HighkiqError } from '../../../job/errors.ts'
 import { baseQueue } from '../../../job/priority.ts'
@@ -29,17 +29,17 @@ export class PushGroup {
   #characters = 0
   readonly #stored: Promise<void>
 
-  /** The statement begins when `before` has resolved. `begun` is called then: no push may be added any more. */
-  constructor(server: StoreServer, queue: string, before: Promise<unknown>, begun: () => void) {
+  /** The statement begins when `before` has resolved. It calls `onStart` first: then no push may be added any more. */
+  constructor(server: StoreServer, queue: string, before: Promise<unknown>, onStart: () => void) {
     this.#server = server
     this.queue = queue
     this.#stored = before.then(() => {
-      begun()
+      onStart()
       return pushPlain(server, queue, this.#items)
     })
   }
 
-  /** Returns the queue of a push that can join a group. Returns undefined if it has several queues, other effects or too many jobs. */
+  /** Returns the queue of a push that can join a group. Returns undefined if it has several queues, jobs that are not plain, or too many jobs. */
   static queueOf(items: readonly PushItem[]): string | undefined {
     const [first] = items
     if (first?.to !== 'queue' || items.length > CHUNK || charactersOf(items) > MOST_CHARACTERS) return undefined

@@ -1,4 +1,4 @@
-/** Storing pushed jobs: in chunks, each of them in one write transaction. */
+/** Storing pushed jobs in chunks: plain ones with one statement for each queue, others in a write transaction. */
 
 import { baseQueue } from '../../../job/priority.ts'
 import { inSteps, type PushStep } from '../../../job/push-steps.ts'

@@ -111,13 +111,13 @@ export class Writer {
     const { pool, statements, lock, schema, url } = this.#options
     const operations = this.#operations.splice(0)
     let client: PoolClient | undefined
-    let begun = 0
+    let done = 0
     let current: Operation | undefined
-    let isBegun = false
+    let isConnected = false
     let isCommitting = false
     try {
       client = await pool.connect()
-      isBegun = true
+      isConnected = true
       const version = await begin(client, lock, schema)
       if (version > SCHEMA_VERSION) throw tooNew(url, schema, version)
       this.#hasWarned = false
@@ -127,7 +127,7 @@ export class Writer {
       for (const operation of operations) {
         current = operation
         answers.push(await operation.work(db))
-        begun++
+        done++
         if (performance.now() > end) break
       }
       current = undefined
@@ -135,14 +135,14 @@ export class Writer {
       await client.query('COMMIT')
       client.release()
       client = undefined
-      this.#operations = operations.slice(begun).concat(this.#operations)
+      this.#operations = operations.slice(done).concat(this.#operations)
       this.#options.committed(db.notifications)
-      for (const [i, { resolve }] of operations.slice(0, begun).entries()) resolve(answers[i] as never)
+      for (const [i, { resolve }] of operations.slice(0, done).entries()) resolve(answers[i] as never)
     } catch (thrown) {
       if (client) await rollBack(client, thrown)
       if (endsConnection(thrown)) this.#options.lost(thrown)
-      if (isBegun && !isCommitting && isLost(thrown)) this.#repeat(operations, thrown)
-      else this.#failed(operations, isCommitting ? begun : undefined, current, thrown)
+      if (isConnected && !isCommitting && isLost(thrown)) this.#repeat(operations, thrown)
+      else this.#failed(operations, isCommitting ? done : undefined, current, thrown)
     }
   }
 
@@ -154,10 +154,10 @@ export class Writer {
     for (const { lost, reject } of operations) if (lost >= MOST_LOST) reject(error)
   }
 
-  /** `committed`: at the COMMIT, how many of the operations were to be committed. */
+  /** `atCommit`: how many of the operations the COMMIT would have stored; undefined before it was sent. */
   #failed(
     operations: Operation[],
-    committed: number | undefined,
+    atCommit: number | undefined,
     current: Operation | undefined,
     thrown: unknown,
   ): void {
@@ -173,9 +173,9 @@ export class Writer {
       current.reject(error)
       return
     }
-    if (committed !== undefined && isLost(thrown)) noteMaybeStored(error)
-    this.#operations = operations.slice(committed ?? operations.length).concat(this.#operations)
-    for (const { reject } of operations.slice(0, committed)) reject(error)
+    if (atCommit !== undefined && isLost(thrown)) noteMaybeStored(error)
+    this.#operations = operations.slice(atCommit ?? operations.length).concat(this.#operations)
+    for (const { reject } of operations.slice(0, atCommit)) reject(error)
   }
 
   #warnOfLock(): void {

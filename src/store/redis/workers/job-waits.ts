@@ -180,7 +180,7 @@ export class JobWaits {
       if (answer.version !== owner.version) this.#priorities.expire()
       return undefined
     }
-    // Another process may have claimed the owner since. If not, the reconciler finds the job in the list of arrivals.
+    // Another process may have claimed the owner since. If not, LostAnswers finds the job in the list of arrivals.
     if (answer.isLate || owner.left) {
       this.#events.lost()
       return undefined

@@ -9,7 +9,7 @@ import type { Server } from '../server/server.ts'
 import { TEXTS_AT_ONCE } from './leases.ts'
 import { localTicket, type Owner, serverTicket } from './owner.ts'
 
-export class Reconciler {
+export class LostAnswers {
   readonly #server: Server
   readonly #connection: () => Connection
 

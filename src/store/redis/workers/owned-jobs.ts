@@ -70,8 +70,8 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
   }
 
   /**
-   * Returns an owner's jobs in a queue, each to go in front of the one before: arrivals, then others, newest first. Arrivals are
-   * moved first, so they end up after the others.
+   * Returns an owner's jobs in a queue: arrivals, then others, newest first. Each goes to the front of the queue, before those
+   * moved earlier, so the arrivals end up behind the others.
    */
   async #orphanedOf(owner: string, queue: string, limit: number): Promise<OrphanedJob[]> {
     const { keys, texts } = this.server

@@ -1,6 +1,6 @@
 /**
  * What this process knows of one owner: its fetched jobs by ticket, and which settlements had no answer. The keys on the
- * server decide; the difference to them shows the jobs of lost answers (reconciler.ts).
+ * server decide; the difference to them shows the jobs of lost answers (lost-answers.ts).
  */
 
 import { RenewedMap } from '../../../job/renewed-map.ts'

@@ -15,8 +15,8 @@ import { type Server, StorePart } from '../server/server.ts'
 import type { Tasks } from '../tasks/tasks.ts'
 import { JobWaits } from './job-waits.ts'
 import type { Leases } from './leases.ts'
+import { LostAnswers } from './lost-answers.ts'
 import { Owner } from './owner.ts'
-import { Reconciler } from './reconciler.ts'
 import { fencedAnswer, SettleAndFetchScript } from './settle-and-fetch.ts'
 
 /** The longest time between two searches for jobs whose answer was lost. */
@@ -40,7 +40,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
   readonly #priorities: PriorityQueues
   readonly #script: SettleAndFetchScript
   readonly #waits: JobWaits
-  readonly #reconciler: Reconciler
+  readonly #lostAnswers: LostAnswers
   readonly #known = new Map<string, Owner>()
   /** The queues of owners that lost their lease. */
   readonly #lastQueues = new Map<string, ReadonlySet<string>>()
@@ -60,7 +60,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
       undelivered: (owner, ms = REQUEUE_MS) => this.#after(ms, () => this.#requeue(owner)),
       requeue: (owner) => void this.#requeue(owner),
     })
-    this.#reconciler = new Reconciler(server, connection)
+    this.#lostAnswers = new LostAnswers(server, connection)
   }
 
   async settleAndFetch(name: string, step: SettleAndFetch): Promise<SettleAndFetchAnswer> {
@@ -143,7 +143,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
     if (!owner) return false
     owner.left = true
     // Jobs whose answer was lost must go back first; an owner that holds a job can only be claimed.
-    await this.#reconciler.run(owner).catch(() => {})
+    await this.#lostAnswers.run(owner).catch(() => {})
     await this.#requeue(owner)
     // The server may still serve a wait whose connection broke. Its job is found only while the owner is listed.
     if (this.#waits.brokeWithin(SERVED_MS)) {
@@ -227,7 +227,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
         this.#fenced(owner)
         return
       }
-      await this.#reconciler.run(owner)
+      await this.#lostAnswers.run(owner)
       if (owner.undelivered.length > 0) this.#after(REQUEUE_MS, () => this.#requeue(owner))
     } catch {
       this.#reconcileIn(name, RETRY_MS)

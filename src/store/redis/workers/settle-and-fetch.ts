@@ -157,7 +157,7 @@ export class SettleAndFetchScript {
       for (const { name, arrivals } of queues) owner.addSettledArrivals(name, ...arrivals)
       throw thrown
     } finally {
-      // Nothing is awaited from here on, so the reconciler sees these tickets either pending or known.
+      // Nothing is awaited from here on, so LostAnswers sees these tickets either pending or known.
       owner.pendingTickets.delete(range)
     }
     if (!Array.isArray(reply)) return false
