@@ -63,7 +63,8 @@ export function helpText() {
 
 const flagOf = (name) => `--${name}`
 
-function numberOf(name, text, least) {
+/** @throws UsageError unless the text is a whole number that is at least `least` */
+export function numberOf(name, text, least) {
   const number = Number(text)
   if (/^\d+$/.test(text) && number >= least) return number
   throw new UsageError(`--${name} must be a whole number, ${least} or more (got "${text}")`)
