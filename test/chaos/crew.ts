@@ -16,6 +16,8 @@ export interface CrewOptions {
   concurrency: number
   /** What they run, called with URL, FOLDER and CONCURRENCY; default: worker.js. */
   program?: string
+  /** Gets each process as soon as it works. It can send messages to those of a crew with this. */
+  joined?: (child: ChildProcess) => void
 }
 
 /** The worker processes of a chaos test. */
@@ -37,12 +39,13 @@ export class Crew {
     await Promise.all(Array.from({ length: this.#options.processes }, () => this.#add()))
   }
 
-  /** Kills one, and starts another. Resolves when that one works. */
-  async replace(random: () => number): Promise<void> {
+  /** Kills one, and starts another. Resolves with the pid of the one that was killed when the other works. */
+  async replace(random: () => number): Promise<number | undefined> {
     const [victim] = this.#workers.splice(Math.floor(random() * this.#workers.length), 1)
     victim?.kill('SIGKILL')
     this.killed++
     await this.#add()
+    return victim?.pid
   }
 
   /** Stops one in the middle of whatever it does, and lets it go on. @returns its pid */
@@ -88,10 +91,10 @@ export class Crew {
 
   /** Resolves when one more works. One that can't begin, because the store is away just then, is started again. */
   async #add(tries = STARTS): Promise<void> {
-    const { url, folder, concurrency, program = PROGRAM } = this.#options
+    const { url, folder, concurrency, program = PROGRAM, joined } = this.#options
     const stderr = openSync(`${folder}/stderr.log`, 'a')
     const worker = spawn(process.execPath, [program, url, folder, String(concurrency)], {
-      stdio: ['ignore', 'pipe', stderr],
+      stdio: joined ? ['ignore', 'pipe', stderr, 'ipc'] : ['ignore', 'pipe', stderr],
       // What it takes back is no news here.
       env: { ...process.env, HIGHKIQ_LOG_LEVEL: 'error' },
     })
@@ -109,6 +112,7 @@ export class Crew {
 
   #watch(worker: ChildProcess, exit: Promise<unknown>): void {
     this.#workers.push(worker)
+    this.#options.joined?.(worker)
     void exit.then((how) => {
       if (!this.#workers.includes(worker)) return
       this.complaints.push(`worker ${worker.pid} ended by itself (${how}): see stderr.log`)

@@ -14,10 +14,7 @@ export function chaosApp(url, folder) {
   const handler = async (ctx, /** @type {number} */ n, /** @type {string} */ kind) => {
     await pause(n)
     note(`ran ${n} ${Date.now()}`)
-    if (kind === 'broken' || (kind === 'once' && ctx.payload.retry_count === undefined)) throw new Error(kind)
-    if (kind === 'killed') throw new Kill()
-    if (kind === 'discarded') throw new Discard()
-    if (kind === 'refused') throw new BusinessFailure(`${n} is refused`, { code: 'refused' })
+    endAs(kind, n, ctx.payload)
     // Nothing in the text says that it was put off before.
     if (kind === 'snoozed' && isFirst(`${folder}/snoozed-${n}`)) throw new Snooze(0.1)
     if (kind === 'released' && isFirst(`${folder}/released-${n}`)) throw new Release()
@@ -25,6 +22,14 @@ export function chaosApp(url, folder) {
   // And no end to stalls: the same job may be hit again and again.
   const options = { retry: 1, retryIn: () => 0.01, maxCrashes: 1000 }
   return { hq, note, Plain: hq.job('Plain', options, handler), Row: hq.job('Row', options, handler) }
+}
+
+/** Ends a run of job `n` as its kind does, unless that needs more than the job's text. */
+export function endAs(kind, n, payload) {
+  if (kind === 'broken' || (kind === 'once' && payload.retry_count === undefined)) throw new Error(kind)
+  if (kind === 'killed') throw new Kill()
+  if (kind === 'discarded') throw new Discard()
+  if (kind === 'refused') throw new BusinessFailure(`${n} is refused`, { code: 'refused' })
 }
 
 /** Some jobs are in the middle of something when their process dies. */

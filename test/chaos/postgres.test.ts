@@ -69,6 +69,7 @@ onPostgres('jobs of all kinds on PostgreSQL: nothing lost, few repeated, every c
     // With '*' a commit waits for the standby from the beginning.
     const primary = await start({ synchronous_standby_names: '*' })
     const address = await Address.open(primary.port)
+    onTestFinished(() => address.close())
     const standby = await start({}, primary.port)
     const url = new URL(primary.url())
     url.port = String(address.port)

@@ -81,8 +81,8 @@ function together(...strikes: Strike[]): Strike {
   }
 }
 
-function killWorker({ crew, random }: Scene): Promise<void> {
-  return crew.replace(random)
+async function killWorker({ crew, random }: Scene): Promise<void> {
+  await crew.replace(random)
 }
 
 async function freezeWorker({ crew, random }: Scene): Promise<void> {

@@ -5,7 +5,7 @@ import { lineOf } from './outcome.ts'
 import { REDIS_FAULTS } from './redis-faults.ts'
 import { mostRepeats, redisStorm } from './redis-storm.ts'
 
-// The long form: HIGHKIQ_STORM_JOBS=1500 HIGHKIQ_STORM_SECONDS=5, or minutes of it with npm run chaos
+// The long form: HIGHKIQ_STORM_JOBS=1500 HIGHKIQ_STORM_SECONDS=5
 const JOBS = Number(process.env.HIGHKIQ_STORM_JOBS ?? 800)
 const SECONDS = Number(process.env.HIGHKIQ_STORM_SECONDS ?? 3)
 /** Storms at the same time: most of it they wait. */

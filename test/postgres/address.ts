@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { onTestFinished } from 'vitest'
 
 /** An address that leads to one server, and later to another one, such as that of a load balancer. */
 export class Address {
@@ -14,11 +13,12 @@ export class Address {
     address.#to = to
     address.#server.listen(0, '127.0.0.1')
     await once(address.#server, 'listening')
-    onTestFinished(() => {
-      address.moveTo(undefined)
-      address.#server.close()
-    })
     return address
+  }
+
+  close(): void {
+    this.moveTo(undefined)
+    this.#server.close()
   }
 
   get port(): number {

@@ -18,6 +18,7 @@ async function pair({ isSynchronous }: { isSynchronous: boolean }) {
   onTestFinished(() => primary.remove())
   const front = await Address.open(primary.port)
   const back = await Address.open(primary.port)
+  for (const address of [front, back]) onTestFinished(() => address.close())
   const standby = await startPostgres({}, back.port)
   onTestFinished(() => standby.remove())
   const url = new URL(primary.url())

@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest'
+import { onPostgres } from '../postgres/suite.ts'
+import { onRedis } from '../redis/suite.ts'
+import { parseOptions, type StoreName } from './harness/options.ts'
+import { planOf } from './harness/plan.ts'
+import { reportOf } from './harness/report.ts'
+import { isGood, runRound } from './harness/round.ts'
+import { NAMES } from './harness/workloads.js'
+
+const JOBS = 2000
+const TITLE = 'loses no job, counts each, and keeps orders in a short run of npm run chaos'
+
+async function check(store: StoreName): Promise<void> {
+  const options = { store, jobs: JOBS, seed: Date.now() % 1_000_000, workloads: NAMES, faults: [] }
+  const outcome = await runRound({ ...options, announce: () => {} })
+  expect(isGood(outcome), `seed ${options.seed}\n${reportOf(outcome)}`).toBe(true)
+  expect(outcome.all.done).toBeGreaterThan(JOBS / 2)
+}
+
+describe('SQLite', () => {
+  test(TITLE, { timeout: 180_000 }, () => check('sqlite'))
+})
+
+onRedis('Redis', () => {
+  test(TITLE, { timeout: 180_000 }, () => check('redis'))
+})
+
+onPostgres('PostgreSQL', () => {
+  test(TITLE, { timeout: 180_000 }, () => check('postgres'))
+})
+
+describe('the options of npm run chaos', () => {
+  test.for([
+    [['--jobs', 'many'], '--jobs must be a whole number from 1000 to 10000000 (got "many")'],
+    [['--jobs', '10'], '--jobs must be a whole number from 1000 to 10000000 (got "10")'],
+    [['--seed', '-1'], "Option '--seed' argument is ambiguous"],
+    [['--minutes', '1.5'], '--minutes must be a whole number from 0 to 10000 (got "1.5")'],
+    [['--store', 'mysql'], '--store must name some of sqlite, redis, postgres (got "mysql")'],
+    [['--workloads', 'plain,'], '--workloads must name some of'],
+    [['--sed', '7'], "Unknown option '--sed'"],
+  ] as const)('%j is refused', ([args, message]) => {
+    expect(() => parseOptions([...args])).toThrow(message)
+  })
+
+  test('a seed always draws the same faults, and another seed others', () => {
+    const faults = ['a', 'b', 'c']
+    expect(planOf(7, 20_000, faults)).toEqual(planOf(7, 20_000, faults))
+    expect(planOf(7, 20_000, faults)).not.toEqual(planOf(8, 20_000, faults))
+    expect(new Set(planOf(7, 20_000, faults).map(({ fault }) => fault))).toEqual(new Set(faults))
+  })
+})

@@ -1,0 +1,49 @@
+// The app of `npm run chaos`. Its jobs write to the journal of their process when they begin and end, before the store knows it.
+import { openSync, writeSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Highkiq } from 'highkiq'
+import { endAs } from '../jobs.js'
+
+const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
+
+/** Microseconds on a clock that all processes of this machine share, and that nobody can set. */
+export const now = () => Number(process.hrtime.bigint() / 1000n)
+
+/** Returns a function that appends a line to the file of this process. What it has written survives a SIGKILL. */
+export function openJournal(folder, role) {
+  // The system may give a pid twice.
+  const file = openSync(`${folder}/journal-${role}-${process.pid}-${now()}.log`, 'a')
+  return (...words) => void writeSync(file, `${words.join(' ')}\n`)
+}
+
+export function harnessApp(url, write) {
+  // No jitter: a retry comes as soon as it can.
+  const hq = new Highkiq({ url, random: () => 0, logger: silent })
+  let calls = 0
+  const handler = async (ctx, n, kind) => {
+    write('began', n, now())
+    await pause(n)
+    write('ended', n, now())
+    endAs(kind, n, ctx.payload)
+  }
+  // No end to crashes: the same job may be hit again and again.
+  const options = { retry: 1, retryIn: () => 0.05, maxCrashes: 1_000_000 }
+  const ordered = { shards: 5, batchSize: 5, retryIn: () => 0.05, maxCrashes: 1_000_000 }
+  return {
+    hq,
+    Plain: hq.job('Plain', options, handler),
+    Row: hq.job('Row', options, handler),
+    Ordered: hq.ordered('Ordered', ordered, async (_ctx, batch) => {
+      const call = ++calls
+      for (const [id, payloads] of batch) write('call', call, id, now(), payloads.map(({ n }) => n).join(','))
+      await pause(call)
+      for (const id of batch.keys()) write('called', call, id, now())
+    }),
+  }
+}
+
+/** Some jobs are in the middle of something when their process dies. */
+function pause(n) {
+  const ms = n % 20 === 0 ? 30 : n % 10 === 0 ? 5 : 0
+  return ms > 0 ? sleep(ms) : undefined
+}

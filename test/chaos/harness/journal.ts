@@ -1,0 +1,149 @@
+import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
+
+/** What is known of the push of a job. */
+export const PUSH = { none: 0, begun: 1, stored: 2, unsure: 3 } as const
+
+/** The call of an ordered handler for one id, with times in microseconds. */
+export interface OrderedRun {
+  id: string
+  numbers: number[]
+  began: number
+  /** Absent: its process died first. */
+  ended?: number
+  /** Its process lost its lease meanwhile, so another one may have begun before it ended. */
+  isFenced?: boolean
+}
+
+/** The journal of one process. */
+interface File {
+  isWorker: boolean
+  pid: number
+  offset: number
+  rest: string
+  /** The jobs that run. */
+  open: Set<number>
+  /** How many have ended. */
+  ended: number
+  /** The runs of the ordered queue by call and id: those that have not ended, and all in their order. */
+  openRuns: Map<string, OrderedRun>
+  runs: OrderedRun[]
+}
+
+const BYTES = 1 << 20
+/** A lease of one second is over, and others have seen it, long before. */
+const FENCED_US = 10_000_000
+
+/** What pushers and jobs wrote down, outside of the store. Only lines that are whole count. */
+export class Journal {
+  readonly push: Uint8Array
+  /** How often each job began, and ended. */
+  readonly began: Uint8Array
+  readonly ended: Uint8Array
+  readonly tasks: { id: string; from: number; count: number }[] = []
+  runs = 0
+  /** Jobs that owners had when they died or lost their leases, and that may run again for that. */
+  inFlight = 0
+  lostOwners = 0
+  readonly #folder: string
+  readonly #mostUntold: { jobs: number; runs: number }
+  readonly #files = new Map<string, File>()
+  readonly #buffer = Buffer.alloc(BYTES)
+
+  /** `mostUntold`: the jobs, and runs of the ordered queue, that ended but whose ends a process may not have settled yet. */
+  constructor(folder: string, jobs: number, mostUntold: { jobs: number; runs: number }) {
+    this.#folder = folder
+    this.#mostUntold = mostUntold
+    this.push = new Uint8Array(jobs)
+    this.began = new Uint8Array(jobs)
+    this.ended = new Uint8Array(jobs)
+  }
+
+  get orderedRuns(): OrderedRun[] {
+    return [...this.#files.values()].flatMap(({ runs }) => runs)
+  }
+
+  /** Reads what is new. */
+  read(): void {
+    for (const name of readdirSync(this.#folder)) {
+      const [, role, pid] = /^journal-(worker|pusher)-(\d+)-/.exec(name) ?? []
+      if (!role) continue
+      let file = this.#files.get(name)
+      if (!file) {
+        const isWorker = role === 'worker'
+        const open = { open: new Set<number>(), ended: 0, openRuns: new Map(), runs: [] }
+        file = { isWorker, pid: Number(pid), offset: 0, rest: '', ...open }
+        this.#files.set(name, file)
+      }
+      this.#readFile(`${this.#folder}/${name}`, file)
+    }
+  }
+
+  /** The owner in this process is lost: the process was killed. */
+  killed(pid: number): void {
+    this.read()
+    // The newest with this pid.
+    const file = [...this.#files.values()].findLast((one) => one.pid === pid && one.isWorker)
+    if (file) this.#lose(file)
+  }
+
+  #readFile(path: string, file: File): void {
+    const descriptor = openSync(path, 'r')
+    for (;;) {
+      const length = readSync(descriptor, this.#buffer, 0, BYTES, file.offset)
+      if (length === 0) break
+      file.offset += length
+      const lines = (file.rest + this.#buffer.toString('latin1', 0, length)).split('\n')
+      file.rest = lines.pop() as string
+      for (const line of lines) this.#add(file, line.split(' '))
+    }
+    closeSync(descriptor)
+  }
+
+  #add(file: File, [word, what = '', a = '', b = '', numbers = '']: string[]): void {
+    const n = Number(what)
+    if (word === 'began') {
+      this.#begin(n)
+      file.open.add(n)
+    } else if (word === 'ended') {
+      add(this.ended, n)
+      file.open.delete(n)
+      file.ended++
+    } else if (word === 'call') {
+      const run: OrderedRun = { id: a, began: Number(b), numbers: numbers.split(',').map(Number) }
+      file.runs.push(run)
+      file.openRuns.set(`${what} ${a}`, run)
+      for (const one of run.numbers) this.#begin(one)
+    } else if (word === 'called') {
+      const run = file.openRuns.get(`${what} ${a}`) as OrderedRun
+      file.openRuns.delete(`${what} ${a}`)
+      run.ended = Number(b)
+      for (const one of run.numbers) add(this.ended, one)
+    } else if (word === 'lost') {
+      this.#lose(file)
+      for (const run of file.runs) if ((run.ended ?? Number.MAX_VALUE) > Number(a) - FENCED_US) run.isFenced = true
+    } else if (word === 'task') {
+      this.tasks.push({ id: what, from: Number(a), count: Number(b) })
+    } else if (word === 'push' || word === 'stored' || word === 'unsure') {
+      const state = word === 'push' ? PUSH.begun : PUSH[word]
+      for (let i = n; i < n + Number(a); i++) if (this.push[i] !== PUSH.stored) this.push[i] = state
+    }
+  }
+
+  #begin(n: number): void {
+    add(this.began, n)
+    this.runs++
+  }
+
+  #lose(file: File): void {
+    const { jobs, runs } = this.#mostUntold
+    const ordered = [...file.runs.filter(({ ended }) => ended !== undefined).slice(-runs), ...file.openRuns.values()]
+    const payloads = ordered.reduce((sum, { numbers }) => sum + numbers.length, 0)
+    this.inFlight += file.open.size + Math.min(file.ended, jobs) + payloads
+    this.lostOwners++
+  }
+}
+
+/** Counts up to 255. */
+function add(counts: Uint8Array, n: number): void {
+  counts[n] = Math.min((counts[n] as number) + 1, 255)
+}

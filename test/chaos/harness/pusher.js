@@ -1,0 +1,90 @@
+// One process of `npm run chaos` that pushes chunks of jobs: pusher.js URL FOLDER. It gets each chunk as a message, and answers
+// with the number of its first job when all are pushed. Its journal says first what it pushes, and then what became of it.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { harnessApp, openJournal } from './app.js'
+import { kindOf, VERSIONS } from './workloads.js'
+
+const SINGLES = 10
+const AGAIN_MS = 30
+const DELAY_SECONDS = 0.3
+
+const [url, folder] = process.argv.slice(2)
+const write = openJournal(folder, 'pusher')
+const { hq, Plain, Row, Ordered } = harnessApp(url, write)
+hq.onError(() => {})
+
+const numbersOf = (from, count) => Array.from({ length: count }, (_, i) => from + i)
+const jidOf = (n) => `c0ffee${n.toString(16).padStart(18, '0')}`
+
+/** Resolves with whether the store has it; without `mayRepeat` also with false: nobody knows. */
+async function untilStored(push, mayRepeat) {
+  for (;;) {
+    try {
+      await push()
+      return true
+    } catch (thrown) {
+      if (!['PUSH_FAILED', 'STORE_UNREACHABLE', 'STORE_TIMEOUT', 'STORE_FULL'].includes(thrown.code)) throw thrown
+      if (!mayRepeat && (thrown.maybePushed || thrown.details?.task)) return false
+    }
+    await sleep(AGAIN_MS)
+  }
+}
+
+async function pushPart(from, count, push, mayRepeat) {
+  write('push', from, count)
+  const isStored = await untilStored(push, mayRepeat)
+  write(isStored ? 'stored' : 'unsure', from, count)
+}
+
+/** Pushes in four ways, chunk by chunk: one by one and in bulk, without and with an id that allows to push again. */
+async function pushJobs({ workload, from, count, way }) {
+  const isIdempotent = way >= 2
+  const argsOf = (n) => [n, kindOf(workload, n)]
+  const wait = workload === 'scheduled' ? { wait: DELAY_SECONDS } : {}
+  if (way % 2 === 1 && workload !== 'scheduled') {
+    const numbers = numbersOf(from, count)
+    const bulk = () =>
+      isIdempotent
+        ? Plain.set({ idempotent: true }).performBulk(numbers.map(argsOf), { jid: numbers.map(jidOf) })
+        : Plain.performBulk(numbers.map(argsOf))
+    return pushPart(from, count, bulk, isIdempotent)
+  }
+  for (let at = from; at < from + count; at += SINGLES) {
+    const some = numbersOf(at, Math.min(SINGLES, from + count - at))
+    const push = (n) =>
+      Plain.set({ ...wait, ...(isIdempotent ? { jid: jidOf(n), idempotent: true } : {}) }).performAsync(...argsOf(n))
+    await Promise.all(some.map((n) => pushPart(n, 1, () => push(n), isIdempotent)))
+  }
+}
+
+/** A chunk is a task. */
+async function pushTask({ from, count }) {
+  const rows = numbersOf(from, count).map((n) => [n, kindOf('tracked', n)])
+  await pushPart(from, count, async () => {
+    const { id } = await hq.tasks.create(Row, rows)
+    write('task', id, from, count)
+  })
+}
+
+/** The versions of each id come one after the other. The number of a job grows with its version. */
+async function pushOrdered({ id, size, from, count }) {
+  const ids = Math.ceil(size / VERSIONS)
+  for (let at = from; at < from + count; at += ids) {
+    const numbers = numbersOf(at, Math.min(ids, from + count - at))
+    const jobs = numbers.map((n) => ({ id: `${id}-${n - at}`, payload: { n }, score: n }))
+    await pushPart(at, numbers.length, () => Ordered.performAsync(jobs), true)
+  }
+}
+
+const WAYS = { plain: pushJobs, scheduled: pushJobs, retrying: pushJobs, tracked: pushTask, ordered: pushOrdered }
+
+process.on('message', async (chunk) => {
+  await WAYS[chunk.workload](chunk)
+  process.send(chunk.id)
+})
+process.once('SIGTERM', async () => {
+  await hq.close()
+  process.exit(0)
+})
+process.once('disconnect', () => process.exit(0))
+process.stdout.write('ready\n')

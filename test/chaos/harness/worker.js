@@ -1,0 +1,13 @@
+// One worker process of `npm run chaos`: worker.js URL FOLDER CONCURRENCY
+import { harnessApp, now, openJournal } from './app.js'
+
+const [url, folder, concurrency] = process.argv.slice(2)
+const write = openJournal(folder, 'worker')
+const { hq } = harnessApp(url, write)
+hq.onError((error, about) => {
+  if (error.code === 'LEASE_LOST' && about.owner) write('lost', about.owner, now())
+})
+const options = { concurrency: Number(concurrency), orderedConcurrency: 5, leaseSeconds: 1, timeout: 5 }
+hq.on('heartbeat', () => process.stdout.write('ready\n'))
+await hq.worker(options).run()
+await hq.close()
