@@ -1,25 +1,24 @@
 // What the dashboard costs: the first load, the live page, lists over very much, and many queues, processes and tasks.
-//   node bench/dashboard.js [--rows 1000000] [--rounds 1] [--only page,lists,scale,tasks]
-// Ends with 1 when a figure of `scale` or `tasks` is above its limit (dashboard/limits.js).
-// `--rows 10000000` needs some 10 GB of memory for Redis, and minutes to fill the stores.
-import { parseArgs } from 'node:util'
+//   node bench/dashboard.js [OPTIONS]      see --help
+// Ends with 1 when a figure of `scale` or `tasks` is above its limit (dashboard/limits.js), and with 2 for a wrong option.
 import { bothStores } from './dashboard/both-stores.js'
 import { checkLimits } from './dashboard/limits.js'
+import { helpText, parseOptions, UsageError } from './dashboard/options.js'
 
-const { values } = parseArgs({
-  options: {
-    rows: { type: 'string', default: '1000000' },
-    rounds: { type: 'string', default: '1' },
-    only: { type: 'string', default: 'page,lists,scale,tasks' },
-  },
-})
-const table = await bothStores({
-  name: 'dashboard',
-  parts: values.only.split(','),
-  rows: Number(values.rows),
-  rounds: Number(values.rounds),
-  programs: new URL('dashboard/', import.meta.url).pathname,
-})
+let options
+try {
+  options = parseOptions(process.argv.slice(2))
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error
+  console.error(error.message)
+  process.exit(2)
+}
+if (options.help) {
+  console.log(helpText())
+  process.exit(0)
+}
+const programs = new URL('dashboard/', import.meta.url).pathname
+const table = await bothStores({ name: 'dashboard', ...options, programs })
 const { closest, exceeded } = checkLimits(table)
 for (const line of closest) console.log(line)
 for (const line of exceeded) console.error(`above its limit: ${line}`)
