@@ -121,7 +121,8 @@ function queuesWithout(live: Process[], queues: QueueSummary[], most: number): [
   const unservedAlerts = unserved.slice(0, most).map(({ name, size }): Alert => {
     return { kind: 'queue-unserved', level: 'error', queue: name, size }
   })
-  const empty = unservedQueues(live).filter((queue) => !waiting.some(({ name }) => name === queue))
+  const waitingNames = new Set(waiting.map(({ name }) => name))
+  const empty = unservedQueues(live, served).filter((queue) => !waitingNames.has(queue))
   const warned = empty.slice(0, most).map((queue): Alert => ({ kind: 'queue-without-worker', level: 'failed', queue }))
   return [[...unservedAlerts, ...warned], isServed]
 }

@@ -50,8 +50,7 @@ export class Process {
   readonly beat: Date
   readonly #store: Store
 
-  constructor(store: Store, record: ProcessRecord, leader: string | null) {
-    const info = infoOf(record.info)
+  constructor(store: Store, record: ProcessRecord, leader: string | null, info = infoOf(record.info)) {
     this.#store = store
     this.identity = record.identity
     this.hostname = textOf(info.hostname)
@@ -196,9 +195,8 @@ export function fetchedQueues(processes: readonly Omit<Serving, 'definedQueues'>
  * Returns the queues that the jobs of these processes' apps name and none of the processes serves. A quiet process
  * serves none.
  */
-export function unservedQueues(processes: readonly Serving[]): string[] {
+export function unservedQueues(processes: readonly Serving[], served = fetchedQueues(processes)): string[] {
   const defined = new Set(processes.flatMap(({ definedQueues }) => definedQueues))
-  const served = fetchedQueues(processes)
   return [...defined].filter((queue) => !served.has(queue))
 }
 
@@ -219,9 +217,9 @@ export function slotsFor(process: Process, queue: string): number {
 }
 
 /** Resolves with all worker processes, by identity. */
-export async function processesOf(store: Store): Promise<Process[]> {
+export async function processesOf(store: Store, readInfo = infoOf): Promise<Process[]> {
   const [records, leader] = await Promise.all([store.workers.processes(), store.workers.leader()])
-  return records.map((record) => new Process(store, record, leader))
+  return records.map((record) => new Process(store, record, leader, readInfo(record.info)))
 }
 
 /**
@@ -234,7 +232,7 @@ export async function runningInOthers(store: Store): Promise<RunningJob[] | null
 }
 
 /** Returns the description of a process; an unreadable one counts as empty. */
-function infoOf(text: string): Record<string, unknown> {
+export function infoOf(text: string): Record<string, unknown> {
   try {
     const info: unknown = JSON.parse(text)
     return isObject(info) ? info : {}

@@ -8,7 +8,7 @@ import { EFFECT_MEMBERS, effectsOf, notifyOver } from './actions.ts'
 import { type BulkResult, checkSweep, type SweepOptions } from './bulk.ts'
 import { type Search, searchOf } from './pattern.ts'
 import { processesOf, serves } from './process.ts'
-import { JobRecord, KIND, latencyOf } from './record.ts'
+import { JobRecord, KIND, latencySince, waitingSince } from './record.ts'
 import { JobSet } from './set.ts'
 import { findByJid, limitedSets, PAGE_OPTIONS, type Page, type PageOptions, pages, scanFor, walk } from './walk.ts'
 
@@ -265,10 +265,16 @@ export class Queue implements AsyncIterable<QueuedJob> {
 }
 
 /** Returns all queues, those that are paused also when they are empty; or those of these names. */
-export async function summariesOf(store: Store, now: number, only?: readonly string[]): Promise<QueueSummary[]> {
-  const [queues, paused] = await Promise.all([store.jobs.queues(only), store.jobs.pausedQueues()])
+export async function summariesOf(
+  store: Store,
+  now: number,
+  only?: readonly string[],
+  sinceOf = waitingSince,
+): Promise<QueueSummary[]> {
+  const [queues, pausedQueues] = await Promise.all([store.jobs.queues(only), store.jobs.pausedQueues()])
+  const paused = new Set(pausedQueues)
   const known = new Set(queues.map(({ name }) => name))
-  const empty = (only ?? paused)
+  const empty = (only ?? pausedQueues)
     .filter((name) => !known.has(name))
     .map((name): QueueInfo => ({ name, size: 0, limited: 0, next: null }))
   const all = empty.length > 0 ? [...queues, ...empty].sort((a, b) => (a.name < b.name ? -1 : 1)) : queues
@@ -276,14 +282,18 @@ export async function summariesOf(store: Store, now: number, only?: readonly str
     name,
     size: size + limited,
     limited,
-    latency: waited(info, now),
-    paused: paused.includes(name),
+    latency: waited(info, now, sinceOf),
+    paused: paused.has(name),
   }))
 }
 
 /** Returns the seconds that the oldest of the next jobs, one of each priority, has waited; 0 when the queue is empty. */
-export function waited({ next, others = [] }: Pick<QueueInfo, 'next' | 'others'>, now: number): number {
-  return next === null ? 0 : Math.max(...[next, ...others].map((text) => latencyOf(text, now)))
+export function waited(
+  { next, others = [] }: Pick<QueueInfo, 'next' | 'others'>,
+  now: number,
+  sinceOf = waitingSince,
+): number {
+  return next === null ? 0 : Math.max(...[next, ...others].map((text) => latencySince(sinceOf(text), now)))
 }
 
 function refused(queue: string): HighkiqError {

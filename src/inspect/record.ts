@@ -164,7 +164,15 @@ export class JobRecord {
 
 /** Returns the seconds since a job entered its queue, otherwise since it was created; 0 when neither time is known. */
 export function latencyOf(text: string, now: number): number {
-  const since = readTime(text, 'enqueued_at') ?? readTime(text, 'created_at')
+  return latencySince(waitingSince(text), now)
+}
+
+/** Returns since when a job has waited in its queue, in milliseconds; undefined when its text does not say. */
+export function waitingSince(text: string): number | undefined {
+  return readTime(text, 'enqueued_at') ?? readTime(text, 'created_at')
+}
+
+export function latencySince(since: number | undefined, now: number): number {
   return since === undefined ? 0 : Math.max((now - since) / 1000, 0)
 }
 

@@ -2,10 +2,12 @@
 
 import type { AppPort } from '../app/port.ts'
 import { cached } from '../job/cached.ts'
+import { remembered } from '../job/remembered.ts'
 import type { Lease, StoreStats, TaskRecord } from '../store/contract.ts'
 import { tasksWithBacklog } from './backlog.ts'
-import { type Process, processesOf } from './process.ts'
+import { infoOf, type Process, processesOf } from './process.ts'
 import { type QueueSummary, summariesOf } from './queue.ts'
+import { waitingSince } from './record.ts'
 
 export interface StoreReads {
   /** Reads all queues, at the time `now`. */
@@ -25,11 +27,18 @@ export const REUSED_MS = 900
 
 /** @param ms how long an answer is reused; 0: every call reads */
 export function storeReads(app: Pick<AppPort, 'store' | 'now'>, ms = 0): StoreReads {
+  // The next job of most queues, and what most processes say of themselves, is the same at the next read.
+  const sinceOf = remembered(waitingSince)
+  const readInfo = remembered(infoOf)
   const queues = cached(ms, async () => {
     const now = app.now()
-    return { queues: await summariesOf(app.store, now), now }
+    sinceOf.forgetUnused()
+    return { queues: await summariesOf(app.store, now, undefined, sinceOf), now }
   })
-  const processes = cached(ms, () => processesOf(app.store))
+  const processes = cached(ms, () => {
+    readInfo.forgetUnused()
+    return processesOf(app.store, readInfo)
+  })
   const totals = cached(ms, () => app.store.metrics.totals())
   const leases = cached(ms, () => app.store.workers.leases().catch(() => null))
   const backlogs = cached(ms, async () => tasksWithBacklog(app.store, await totals()))

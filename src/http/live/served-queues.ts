@@ -16,17 +16,13 @@ export interface ServedQueue extends QueueSummary {
   serving: Process[]
 }
 
-/** Returns each queue with the processes that serve it. The cost grows with the number of queues that each process names. */
+/** Returns these queues with the processes that serve them. The cost grows with the number of queues that each process names. */
 export async function servedQueues(reads: StoreReads, queues: readonly QueueSummary[]): Promise<ServedQueue[]> {
   const [processes, backlogs] = await Promise.all([reads.processes(), backlogByQueue(reads)])
   const maxLengths = maxLengthsOf(processes)
-  const byQueue = new Map<string, Process[]>()
+  const byQueue = new Map(queues.map(({ name }) => [name, [] as Process[]]))
   for (const process of processes) {
-    for (const name of servedBy(process)) {
-      const serving = byQueue.get(name)
-      if (serving) serving.push(process)
-      else byQueue.set(name, [process])
-    }
+    for (const name of servedBy(process)) byQueue.get(name)?.push(process)
   }
   return queues.map((queue) => {
     const serving = byQueue.get(queue.name) ?? []

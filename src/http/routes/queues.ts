@@ -3,7 +3,7 @@
 import type { Process, Queue } from '../../index.ts'
 import { filterOf } from '../../inspect/filter.ts'
 import { searchOf } from '../../inspect/pattern.ts'
-import { summariesOf } from '../../inspect/queue.ts'
+import { type QueueSummary, summariesOf } from '../../inspect/queue.ts'
 import { servedQueues } from '../live/served-queues.ts'
 import { MOST_MINUTES } from '../live/top-jobs.ts'
 import { timeOf } from '../schemas/times.ts'
@@ -16,13 +16,8 @@ import { cut, detailOf, summaryOf } from './job-summary.ts'
 
 const PATH = '/api/v1/queues/{name}'
 
-/** Returns all queues as of at most a second ago, or one, which may be empty. */
-async function shownQueues({ hq, server }: Pick<Call, 'hq' | 'server'>, name?: string) {
+async function shownQueues({ server }: Pick<Call, 'server'>, queues: readonly QueueSummary[]) {
   const trends = server.liveStats.trends()
-  const { queues } =
-    name === undefined
-      ? await server.reads.queues()
-      : { queues: await summariesOf(hq.store, hq.now(), [hq.queue(name).name]) }
   return (await servedQueues(server.reads, queues)).map(({ serving, ...queue }) => ({
     ...queue,
     ignoredBy: serving.filter(({ ours }) => !ours).map(identityOf),
@@ -48,8 +43,10 @@ function actionRoute(name: string, summary: string, run: (queue: Queue) => Promi
   })
 }
 
+/** Returns one queue, which may be empty. */
 async function one(call: Call): Promise<Response> {
-  const [queue] = await shownQueues(call, call.path.name ?? '')
+  const { hq, path } = call
+  const [queue] = await shownQueues(call, await summariesOf(hq.store, hq.now(), [hq.queue(path.name ?? '').name]))
   return json(queue)
 }
 
@@ -64,9 +61,9 @@ export const QUEUE_ROUTES: Route[] = [
     answers: ok('QueueList', 'The queues'),
     async run(call) {
       const { by = 'name', limit } = call.query
-      const queues = await shownQueues(call)
-      if (by !== 'name') queues.sort((a, b) => b[by] - a[by] || b.size - a.size)
-      return json({ items: queues.slice(0, limit), next: null })
+      const { queues } = await call.server.reads.queues()
+      const sorted = by === 'name' ? queues : queues.toSorted((a, b) => b[by] - a[by] || b.size - a.size)
+      return json({ items: await shownQueues(call, sorted.slice(0, limit)), next: null })
     },
   }),
   get(PATH, {

@@ -91,7 +91,7 @@ export class RedisStore implements Store {
     this.cancellations = new Cancellations(server)
     this.crons = new Crons(server)
     this.metrics = {
-      ...methods(new Totals(server, leases), 'totals resetTotals history'),
+      ...methods(new Totals(server), 'totals resetTotals history'),
       ...methods(new Metrics(server), 'record sums histograms waits recordSnapshot snapshots recordDeploy deploys'),
     }
     this.limits = new Limits(server)

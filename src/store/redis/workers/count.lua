@@ -1,9 +1,13 @@
--- Counts many keys in one step, so that a job that moves meanwhile is counted once. A key of the wrong type counts as
--- 0.
+-- Counts many keys in one step, so that a job that moves meanwhile is counted once. A key of the wrong type counts as 0, except
+-- that of an owner, which is an error.
 --
--- KEYS  are the keys to count, in groups.
--- ARGV  are, for each group, the command that counts a key, and the number of keys. Of several numbers it counts the sum.
--- Returns the sum of each group.
+-- The keys of owners are made here: with many workers there are many thousands of them, and sending them costs more than
+-- counting.
+--
+-- KEYS  are the leases, then the keys to count, in groups.
+-- ARGV  are the prefix of all keys; for each group, the command that counts a key, and the number of keys. Of several numbers it
+--       counts the sum.
+-- Returns the sum of each group, then the number of jobs that all owners hold.
 -- include: arguments
 
 -- Most workers hold jobs of few of their queues, so most of the keys do not exist. One EXISTS of many is cheaper than a call
@@ -18,16 +22,37 @@ local function count(command, key)
   return sum
 end
 
-local sums, last = {}, 0
-for group = 1, #ARGV / 2 do
-  local command, first, sum = text(), last + 1, 0
-  last = last + number()
+local function countAll(command, keys, first, last)
+  local sum = 0
   for from = first, last, CHECKED do
     local to = math.min(from + CHECKED - 1, last)
-    if redis.call('EXISTS', unpack(KEYS, from, to)) > 0 then
-      for i = from, to do sum = sum + count(command, KEYS[i]) end
+    if redis.call('EXISTS', unpack(keys, from, to)) > 0 then
+      for i = from, to do sum = sum + count(command, keys[i]) end
     end
   end
-  sums[group] = sum
+  return sum
 end
+
+local prefix = text()
+local sums, last = {}, 1
+for group = 1, (#ARGV - 1) / 2 do
+  local command, first = text(), last + 1
+  last = last + number()
+  sums[group] = countAll(command, KEYS, first, last)
+end
+
+local working, arriving = {}, {}
+for _, owner in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  local key = prefix .. 'hk:owner:' .. owner
+  local fields = redis.pcall('HKEYS', key)
+  refuse(fields.err and key)
+  for _, field in ipairs(fields) do
+    if string.sub(field, 1, 2) == 'q ' then
+      local root = prefix .. 'hk:{queue:' .. string.sub(field, 3) .. '}:'
+      working[#working + 1] = root .. 'working:' .. owner
+      arriving[#arriving + 1] = root .. 'arriving:' .. owner
+    end
+  end
+end
+sums[#sums + 1] = countAll('HLEN', working, 1, #working) + countAll('LLEN', arriving, 1, #arriving)
 return sums

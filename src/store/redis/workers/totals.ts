@@ -2,27 +2,18 @@
 
 import type { MetricStore, StoreStats } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import { type Server, StorePart } from '../server/server.ts'
-import type { Leases } from './leases.ts'
+import { StorePart } from '../server/server.ts'
 
 /** A command that counts, and the keys that it counts. */
-type Count = readonly [command: 'GET' | 'HLEN' | 'HVALS' | 'LLEN' | 'ZCARD', keys: readonly string[]]
+type Count = readonly [command: 'GET' | 'HVALS' | 'LLEN' | 'ZCARD', keys: readonly string[]]
 
 export class Totals extends StorePart implements Partial<MetricStore> {
-  readonly #leases: Leases
-
-  constructor(server: Server, leases: Leases) {
-    super(server)
-    this.#leases = leases
-  }
-
   /** Counts everything in one step, so that a job that moves meanwhile is counted once. */
   async totals(): Promise<StoreStats> {
     const { queues: names, taskQueues } = this.keys
     const [queues = [], ours = []] = (await this.server.all((pipeline) =>
       pipeline.smembers(names).smembers(taskQueues),
     )) as string[][]
-    const owners = await this.#leases.ownedQueues()
     const set = (name: 'schedule' | 'retry' | 'dead'): Count => ['ZCARD', [this.keys.set(name)]]
     const counted = {
       processed: ['GET', [this.keys.processed()]],
@@ -33,16 +24,16 @@ export class Totals extends StorePart implements Partial<MetricStore> {
       enqueued: ['LLEN', queues.map((queue) => this.keys.queue(queue))],
       backlog: ['GET', ours.map((queue) => this.keys.backlog(queue))],
       limited: ['HVALS', [this.keys.limitedQueues]],
-      working: ['HLEN', owners.map(({ owner, queue }) => this.keys.working(queue, owner))],
-      arriving: ['LLEN', owners.map(({ owner, queue }) => this.keys.arriving(queue, owner))],
     } satisfies Record<string, Count>
     const groups: Count[] = Object.values(counted)
-    const keys = groups.flatMap(([, some]) => some)
-    const args = groups.flatMap(([command, some]) => [command, some.length])
+    const keys = [this.keys.leases, ...groups.flatMap(([, some]) => some)]
+    const args = [this.keys.prefix, ...groups.flatMap(([command, some]) => [command, some.length])]
     const sums = (await this.server.run(lua.count, keys, args)) as number[]
-    const counts = Object.fromEntries(Object.keys(counted).map((name, i) => [name, sums[i] ?? 0]))
-    const { working, arriving, ...rest } = counts as Record<keyof typeof counted, number>
-    return { ...rest, fetched: working + arriving }
+    const counts = Object.keys(counted).map((name, i) => [name, sums[i] ?? 0])
+    return {
+      ...(Object.fromEntries(counts) as Record<keyof typeof counted, number>),
+      fetched: sums[groups.length] ?? 0,
+    }
   }
 
   async resetTotals(which: 'processed' | 'failed'): Promise<void> {
