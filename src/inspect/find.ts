@@ -8,10 +8,10 @@ import { baseQueue } from '../job/priority.ts'
 import type { SetName } from '../store/contract.ts'
 import type { SetEntry } from './entry.ts'
 import { runningInOthers } from './process.ts'
-import { Queue } from './queue.ts'
+import { QueuedJob } from './queue.ts'
 import { JobRecord } from './record.ts'
 import { JobSet } from './set.ts'
-import { allMovingSets, findByJid, limitedSets } from './walk.ts'
+import { allMovingSets, findByJid, inQueues, limitedSets, needleOf } from './walk.ts'
 
 /**
  * The state of a job. `limited`: it waits for room in its limit. `waiting-children`: it is the parent in a flow whose children
@@ -53,7 +53,6 @@ export interface Found {
 }
 
 const PAGE = 500
-const QUEUES_AT_ONCE = 50
 
 /**
  * Searches all places in the order in which a job passes them, so that it finds a job that moves on meanwhile. It
@@ -86,13 +85,8 @@ async function search(app: AppPort, jid: string, isOver: boolean, signal?: Abort
     const job = await inSet(set, 'limited')
     if (job) return job
   }
-  const waiting = (await app.store.jobs.queues()).filter(({ size }) => size > 0)
-  for (let from = 0; from < waiting.length; from += QUEUES_AT_ONCE) {
-    const some = waiting.slice(from, from + QUEUES_AT_ONCE)
-    const jobs = await Promise.all(some.map(({ name }) => new Queue(app, name).find(jid, how)))
-    const job = jobs.find((one) => one !== null)
-    if (job) return foundAs('queued', job)
-  }
+  const queued = await inSomeQueue(app, jid, signal)
+  if (queued) return foundAs('queued', queued)
   const moving = await inPage(app, jid)
   if (moving) return moving
   for (const set of await allMovingSets(app.store)) {
@@ -105,6 +99,16 @@ async function search(app: AppPort, jid: string, isOver: boolean, signal?: Abort
     return { ...foundAs('running', job), ...(owner === undefined ? {} : { owner }), ...(await progressOf(app, job)) }
   }
   return (await inSet('dead', 'dead')) ?? foundFinished(await new JobSet(app, 'finished').find(jid, how))
+}
+
+async function inSomeQueue(app: AppPort, jid: string, signal?: AbortSignal): Promise<QueuedJob | null> {
+  const queues = (await app.store.jobs.queues()).filter(({ size }) => size > 0).map(({ name }) => name)
+  for await (const { queue, items } of inQueues(app.store, needleOf(jid), queues)) {
+    signal?.throwIfAborted()
+    const job = items.map((item) => new QueuedJob(app, queue, item)).find((one) => one.jid === jid)
+    if (job) return job
+  }
+  return null
 }
 
 function foundFinished(job: SetEntry | null): Found | null {

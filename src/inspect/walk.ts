@@ -51,12 +51,17 @@ export async function* pages<Item>(
   } while (after !== undefined)
 }
 
+/** Returns a word as JSON writes it inside a string. */
+export function needleOf(word: string): string {
+  return JSON.stringify(word).slice(1, -1)
+}
+
 /** Yields pages of the items whose text contains this word. A jid found this way may also be an argument. */
 export async function* walk<Item extends { text: string }>(
   word: string,
   read: ReadPage<Item>,
 ): AsyncGenerator<Found<Item>> {
-  const needle = JSON.stringify(word).slice(1, -1)
+  const needle = needleOf(word)
   for await (const { items, ...rest } of pages((after) => read(needle, after))) {
     yield { items: items.filter(({ text }) => text.includes(needle)), ...rest }
   }
@@ -111,13 +116,35 @@ export async function allMovingSets(store: Store): Promise<MovingSet[]> {
   return (await store.transfers.movingTasks()).flatMap(({ id }) => movingSets(id))
 }
 
+const WALK_PAGE = 500
+
+/**
+ * Yields the jobs of queues whose text contains `needle`, each newest first. Short queues are searched many at once.
+ */
+export async function* inQueues(
+  store: Store,
+  needle: string,
+  queues: readonly string[],
+): AsyncGenerator<{ queue: string; items: readonly WaitingJob[] }> {
+  for (let from = 0; from < queues.length; ) {
+    const { items, searched } = await store.search.scanQueues(queues.slice(from), needle)
+    const byQueue = new Map(items.map(({ queue }) => [queue, [] as WaitingJob[]]))
+    for (const item of items) byQueue.get(item.queue)?.push(item)
+    for (const [queue, some] of byQueue) yield { queue, items: some }
+    from += searched
+    const queue = queues[from]
+    if (searched > 0 || queue === undefined) continue
+    const read = (after?: string) => store.search.scanQueue(queue, needle, { after, limit: WALK_PAGE })
+    for await (const { items } of pages(read)) yield { queue, items }
+    from++
+  }
+}
+
 /** A page of jobs. With `set` or `queue` they wait there; else workers or a move have them. */
 export type JobPage =
   | { set: SetName; items: readonly Entry[] }
   | { queue: string; items: readonly WaitingJob[] }
   | { items: readonly { text: string }[] }
-
-const WALK_PAGE = 500
 
 /**
  * Yields all jobs that wait or run, a page at a time, in the order in which a job moves: from job sets to queues, to the page
@@ -131,9 +158,7 @@ export async function* jobsInOrder(store: Store, needle: string, queues?: Iterab
   for (const set of ['schedule', 'retry', ...(await limitedSets(store))] as const) {
     for await (const { items } of paged((page) => store.search.scanSet(set, needle, page))) yield { set, items }
   }
-  for (const queue of queues ?? (await store.jobs.queues()).map(({ name }) => name)) {
-    for await (const { items } of paged((page) => store.search.scanQueue(queue, needle, page))) yield { queue, items }
-  }
+  yield* inQueues(store, needle, queues ? [...queues] : (await store.jobs.queues()).map(({ name }) => name))
   yield { items: (await store.transfers.held())?.jobs.filter(({ text }) => text.includes(needle)) ?? [] }
   for (const set of await allMovingSets(store)) {
     for await (const { items } of paged((page) => store.search.scanSet(set, needle, page))) yield { items }

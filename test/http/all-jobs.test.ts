@@ -272,7 +272,7 @@ test('selected jobs are cancelled by one request, and none that runs is searched
   const { items } = (await t.call('GET', '/api/v1/jobs?state=backlog')).body
   const running = jids.map((jid) => ({ jid }))
   const requests = vi.spyOn(t.hq.store.cancellations, 'request')
-  const searches = [vi.spyOn(t.hq.store.search, 'scanQueue'), vi.spyOn(t.hq.store.search, 'scanSet')]
+  const searches = (['scanQueue', 'scanQueues', 'scanSet'] as const).map((name) => vi.spyOn(t.hq.store.search, name))
   const cancel = (jobs: object[]) => t.call('POST', '/api/v1/jobs/cancel', { json: { jobs } })
   const first = { jid: items[0].jid, key: items[0].key }
   expect((await cancel([...running, first])).body).toEqual({ done: 3, refused: 0 })

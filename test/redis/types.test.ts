@@ -167,6 +167,10 @@ const operations: Operation[] = [
       (await w.store.search.scanQueue('q', '', { limit: 9 })).items.length === 2 ? '' : 'some are missing',
   },
   {
+    name: 'scanQueues',
+    run: async (w) => ((await w.store.search.scanQueues(['q'], '')).items.length === 2 ? '' : 'some are missing'),
+  },
+  {
     name: 'page: after an entry that is gone',
     async run(w) {
       const page = await w.store.jobSets.page('retry', { after: { score: 2, text: 'x' }, limit: 9 })

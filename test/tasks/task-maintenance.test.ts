@@ -30,7 +30,7 @@ async function rob({ store }: Highkiq, queue: string, n: number, now: number): P
 /** Records the queues and sets that a walk reads; `ms` is the time that each takes. */
 function scansOf({ store }: Highkiq, ms = 0): Heard<string> {
   const scans = new Heard<string>()
-  for (const name of ['scanQueue', 'scanSet'] as const) {
+  for (const name of ['scanQueues', 'scanQueue', 'scanSet'] as const) {
     const scan = (store.search[name] as (...args: unknown[]) => unknown).bind(store.search)
     const heard = async (...args: unknown[]) => {
       scans.say(String(args[0]))

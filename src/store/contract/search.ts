@@ -18,6 +18,15 @@ export interface Scan<Item> {
   scanned: number
 }
 
+/** What a search of several queues found. */
+export interface QueuesScan {
+  items: (WaitingJob & { queue: string })[]
+  /** The number of queues that this call has searched, in the order given. 0: the first one is too long for one call. */
+  searched: number
+  /** The number of jobs in these queues. */
+  scanned: number
+}
+
 export interface ScanPage {
   /** `next` of the page before. */
   after?: string | undefined
@@ -59,6 +68,12 @@ export interface SearchStore {
    * are pushed behind what it has passed, and not those that are put in front.
    */
   scanQueue(queue: string, needle: string, page: ScanPage): Promise<Scan<WaitingJob>>
+  /**
+   * Returns the jobs of several queues whose text contains `needle`: queue by queue in the order given, each newest first. It sees
+   * them all at the same moment, so a job that moves from one of them to another is found once. A call compares a bounded
+   * number of jobs: it searches some of the first queues, each of them wholly, or none.
+   */
+  scanQueues(queues: readonly string[], needle: string): Promise<QueuesScan>
   /** Searches a set, in any order. An entry that stays in the set during the whole search is found at least once. */
   scanSet(set: SetName, needle: string, page: ScanPage): Promise<Scan<Entry>>
   /**

@@ -231,6 +231,81 @@ export const search: Case[] = [
       expect(inSet.pages.length).toBeGreaterThan(SEARCHED / 5000)
     },
   },
+  {
+    name: 'scanQueues finds jobs with the needle in several queues, in their order, each newest first',
+    async run(t) {
+      const red = (n: number) => t.job(n, { color: 'red' })
+      await t.push('a', red(1), t.job(2), red(3))
+      await t.push('b', t.job(4))
+      await t.push('p3:c', red(5))
+      await t.push('c', red(6), t.job(7), red(8))
+      await t.push('other', red(9))
+      const found = await t.store.search.scanQueues(['c', 'none', 'b', 'a'], '"color":"red"')
+      const places = found.items.map(({ queue, text }) => [queue, text])
+      expect(places).toEqual([
+        ['c', red(8)],
+        ['c', red(6)],
+        ['c', red(5)],
+        ['a', red(3)],
+        ['a', red(1)],
+      ])
+      expect(found).toMatchObject({ searched: 4, scanned: 8 })
+      expect((await t.store.search.scanQueues(['a'], '')).items).toHaveLength(3)
+      expect(await t.store.search.scanQueues([], '')).toEqual({ items: [], searched: 0, scanned: 0 })
+      // `at` names the place of a job, as it does after scanQueue.
+      for (const { queue, text, at } of found.items) {
+        expect(await t.store.search.pull(queue, [{ text, at, to: null }], NOW)).toEqual(['ok'])
+      }
+      expect(await t.waiting('c')).toEqual([t.job(7)])
+    },
+  },
+  {
+    name: 'scanQueues searches as many of the first queues as one call can, and no part of a queue',
+    async run(t) {
+      const names = Array.from({ length: 1200 }, (_, n) => `q${n}`)
+      const jobs = names.flatMap((queue, n) => toQueue(queue, t.job(n)))
+      const more = Array.from({ length: 1990 }, (_, n) => t.job(`more ${n}`))
+      await t.store.jobs.push(jobs, NOW)
+      await t.push('q3', ...more)
+      const texts: string[] = []
+      for (let from = 0, calls = 1; from < names.length; calls++) {
+        const { items, searched, scanned } = await t.store.search.scanQueues(names.slice(from), '')
+        expect(items).toHaveLength(scanned)
+        expect(searched).toBeGreaterThan(0)
+        expect(calls).toBeLessThan(6)
+        texts.push(...textsOf(items))
+        from += searched
+      }
+      expect(texts.sort()).toEqual([...textsOf(jobs), ...more].sort())
+      await t.push('q3', ...Array.from({ length: 2000 }, (_, n) => t.job(`most ${n}`)))
+      expect(await t.store.search.scanQueues(['q3', 'q4'], '')).toEqual({ items: [], searched: 0, scanned: 0 })
+      expect(await t.store.search.scanQueues(['q2', 'q3'], '')).toMatchObject({ searched: 1, scanned: 1 })
+    },
+  },
+  {
+    name: 'scanQueues finds a job once that moves from queue to queue meanwhile',
+    async run(t) {
+      const queues = ['a', 'b', 'c']
+      const text = t.job('moving')
+      await t.push('a', text)
+      const other = await t.another()
+      const moving = async () => {
+        for (let i = 0; i < 60; i++) {
+          const [from, to] = [queues[i % 3] as string, queues[(i + 1) % 3] as string]
+          expect(await other.search.pull(from, [{ text, to: toQueue(to, text) }], NOW)).toEqual(['ok'])
+        }
+      }
+      let isOver = false
+      const moved = moving().finally(() => {
+        isOver = true
+      })
+      while (!isOver) {
+        const { items } = await t.store.search.scanQueues(queues, 'moving')
+        expect(textsOf(items)).toEqual([text])
+      }
+      await moved
+    },
+  },
 ]
 
 async function wholeQueue(t: Bench, needle: string, limit: number, order: { oldestFirst?: boolean } = {}) {

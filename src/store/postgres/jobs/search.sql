@@ -17,3 +17,19 @@ SELECT 1 WHERE EXISTS (SELECT 1 FROM hk.task_record
   WHERE is_open AND enqueued + working > 0 AND deleting = 0)
 OR EXISTS (SELECT 1 FROM hk.cron) OR EXISTS (SELECT 1 FROM hk.lock) OR EXISTS (SELECT 1 FROM hk.unique_lock)
 OR EXISTS (SELECT 1 FROM hk.batch WHERE pending + dead > 0);
+
+-- sizes: returns id, jobs and bytes of queues, in the order given; null for the id of an unknown one. Ends before the first queue
+-- with which they have more than $2 jobs.
+WITH asked AS (
+  SELECT n, queue.id, sum(coalesce(queue.size, 0)) OVER (ORDER BY n) AS jobs_so_far
+  FROM unnest($1::text[]) WITH ORDINALITY AS names (name, n) LEFT JOIN hk.queue_now AS queue USING (name)
+)
+SELECT asked.id, counted.jobs, counted.bytes FROM asked CROSS JOIN LATERAL (
+  SELECT count(*) AS jobs, coalesce(sum(octet_length(text)), 0)::bigint AS bytes FROM hk.ready AS ready WHERE ready.queue = asked.id
+) AS counted
+WHERE jobs_so_far <= $2 ORDER BY n;
+
+-- inQueues: returns the jobs of queues that contain a text, queue by queue in the order given, each newest first.
+SELECT n, position, text FROM unnest($1::bigint[]) WITH ORDINALITY AS queues (id, n)
+JOIN hk.ready AS ready ON ready.queue = queues.id
+WHERE strpos(text, $2) > 0 ORDER BY n, position DESC;

@@ -4,7 +4,7 @@ import { between } from '../../../job/between.ts'
 import type { Entry, Pull, SearchStore, WaitingJob } from '../../contract.ts'
 import { HIGHEST, JobSets } from '../queues/job-sets.ts'
 import { howManyFit, type Sized } from '../queues/queues.ts'
-import { slicesOf } from '../queues/slices.ts'
+import { MOST_CHARACTERS, slicesOf } from '../queues/slices.ts'
 import { columns } from '../server/columns.ts'
 import type { Database } from '../server/database.ts'
 import { PostgresArea } from '../server/store-server.ts'
@@ -14,6 +14,9 @@ import { applyAll, moveAll } from './moves.ts'
 
 /** The most jobs that one call or step compares or drops. It also stops after some megabytes. */
 const MAX_COMPARED = 2000
+
+/** The most queues that one call searches. */
+const MAX_QUEUES = 500
 
 /** A position before those of all jobs, also of those with priorities. */
 const BEFORE_ALL = Number.MIN_SAFE_INTEGER
@@ -51,6 +54,24 @@ export class PostgresSearchStore extends PostgresArea implements SearchStore {
       const scanned = isFull ? compared.findIndex(({ position }) => position === end) + 1 : compared.length
       const isEnd = scanned === sizes.length && sizes.length < MAX_COMPARED
       return { items, next: isEnd ? null : String(end), scanned }
+    })
+
+  /** One statement reads the jobs; which queues are short enough may change before it. */
+  readonly scanQueues: SearchStore['scanQueues'] = (queues, needle) =>
+    this.server.read(async (db) => {
+      const asked = queues.slice(0, MAX_QUEUES)
+      const sizes = await db.all<Sized & { id: number | null; jobs: number }>(sql.search.sizes, asked, MAX_COMPARED)
+      let bytes = 0
+      const beyond = sizes.findIndex((size) => {
+        bytes += size.bytes
+        return bytes > MOST_CHARACTERS
+      })
+      const some = beyond === -1 ? sizes : sizes.slice(0, beyond)
+      const ids = some.map(({ id }) => id)
+      type Hit = { n: number; position: number; text: string }
+      const hits = await db.all<Hit>(sql.search.inQueues, ids, needle)
+      const items = hits.map(({ n, position, text }) => ({ queue: asked[n - 1] as string, at: String(position), text }))
+      return { items, searched: some.length, scanned: some.reduce((sum, { jobs }) => sum + jobs, 0) }
     })
 
   /** Searches from the highest score down. The cursor is a (score, text) between two entries. */

@@ -3,11 +3,12 @@
  * compares the texts and sends only the hits.
  */
 
-import { isPriorityName, priorityName, priorityOf } from '../../../job/priority.ts'
+import { baseQueue, isPriorityName, priorityName, priorityOf } from '../../../job/priority.ts'
 import type {
   Cleared,
   Entry,
   Pull,
+  QueuesScan,
   Scan,
   ScanPage,
   SearchStore,
@@ -27,6 +28,8 @@ import type { PriorityQueues } from './priority-queues.ts'
 /** The most texts, and about the most bytes, that one call compares. */
 const MAX_TEXTS = 2000
 const MAX_BYTES = 1_000_000
+/** The most queues that one call searches. */
+const MAX_QUEUES = 500
 /** About how many entries one ZSCAN compares; the first one compares as many as there are hits wanted. */
 const MIN_SCANNED = 10
 const MAX_SCANNED = 500
@@ -96,6 +99,23 @@ export class Search extends StorePart implements SearchStore {
     }))
     const isEnd = nextSha?.length === 0
     return { items, next: isEnd ? null : [nowLeft, nextLength, nextSha].join(':'), scanned: Number(scanned) }
+  }
+
+  async scanQueues(queues: readonly string[], needle: string): Promise<QueuesScan> {
+    await this.#priorities.readIfOld()
+    const { keys, texts } = this.server
+    const asked = queues.slice(0, MAX_QUEUES)
+    const lists = asked.map((queue) => this.#priorities.listsOf([queue]).toReversed())
+    const all = lists.flat()
+    const args = [needle, MAX_TEXTS, MAX_BYTES, ...lists.map(({ length }) => length)]
+    const names = all.map((list) => keys.queue(list))
+    const [searched, scanned, ...hits] = await this.server.runForBytes(lua.scanQueues, names, args)
+    const items = pairs<Buffer, Buffer>(hits).map(([place, text]) => {
+      const [list, at] = String(place).split(':')
+      const name = all[Number(list) - 1] as string
+      return { queue: baseQueue(name), at: `${prefixOf(name)}${at}`, text: texts.read(text) }
+    })
+    return { items, searched: Number(searched), scanned: Number(scanned) }
   }
 
   /** The cursor is that of ZSCAN, which may be used again with another count. */

@@ -1,10 +1,11 @@
 /** Searching queues and sets, moving jobs out of the middle of a queue, and clearing queues and sets. */
 
 import { between } from '../../../job/between.ts'
-import type { Entry, Pull, SearchStore, WaitingJob } from '../../contract.ts'
+import type { Entry, Pull, QueuesScan, SearchStore, WaitingJob } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { SqliteArea } from '../file/store-file.ts'
 import { HIGHEST, JobSets } from '../queues/job-sets.ts'
+import { MOST_BYTES } from '../queues/packed.ts'
 import { howManyFit, type Sized } from '../queues/queues.ts'
 import { sql } from '../sql.generated.ts'
 import { readSet, UNPACKED_AT_ONCE } from './job-set-store.ts'
@@ -12,6 +13,9 @@ import { applyEach, move } from './moves.ts'
 
 /** The most jobs that one call or step compares or drops. It also stops after some megabytes. */
 const MAX_COMPARED = 2000
+
+/** The most queues that one call searches. */
+const MAX_QUEUES = 500
 
 /** A position before those of all jobs, also of those with priorities. */
 const BEFORE_ALL = Number.MIN_SAFE_INTEGER
@@ -49,6 +53,27 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
       const scanned = isFull ? compared.findIndex(({ position }) => position === end) + 1 : compared.length
       const isEnd = scanned === sizes.length && sizes.length < MAX_COMPARED
       return { items, next: isEnd ? null : String(end), scanned }
+    })
+
+  readonly scanQueues: SearchStore['scanQueues'] = (queues, needle) =>
+    this.file.read((db) => {
+      const scan: QueuesScan = { items: [], searched: 0, scanned: 0 }
+      let bytes = 0
+      for (const queue of queues.slice(0, MAX_QUEUES)) {
+        const { id, tail } = db.first<{ id: number; tail: number }>(sql.queue.id, queue) ?? { id: -1, tail: 0 }
+        const most = MAX_COMPARED - scan.scanned
+        const sizes = db.all<Sized & { position: number }>(sql.queue.newest, id, tail + 1, most + 1)
+        for (const size of sizes) bytes += size.bytes
+        if (sizes.length > most || bytes > MOST_BYTES) break
+        scan.searched++
+        scan.scanned += sizes.length
+        const last = sizes.at(-1)
+        if (!last) continue
+        const range = [id, last.position, tail + 1] as const
+        const hits = db.all<{ position: number; text: string }>(sql.queue.search, ...range, needle, sizes.length)
+        for (const { position, text } of hits) scan.items.push({ queue, at: String(position), text })
+      }
+      return scan
     })
 
   /** Searches from the highest score down. The cursor is a (score, text) between two entries. */
