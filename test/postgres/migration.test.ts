@@ -4,7 +4,9 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
+import { lockOf } from '#dist/store/postgres/server/lock.js'
 import { SCHEMA_VERSION } from '#dist/store/postgres/server/schema-version.js'
+import { readPostgresUrl } from '#dist/store/postgres/server/url.js'
 import { NOW, toQueue } from '../conformance/bench.ts'
 import { newSchema, sharedPostgres } from './server.ts'
 import { onPostgres } from './suite.ts'
@@ -73,6 +75,20 @@ onPostgres('migrations', () => {
     expect(await version()).toBe(SCHEMA_VERSION)
     await store.jobs.push([toQueue('q', '{}')], NOW)
     expect(await store.jobs.peek('q', 0, 9)).toEqual(['{}'])
+  })
+
+  test('a process that waits while another one creates the schema does not create it again', async () => {
+    const { url, query, connect } = await newStore(false)
+    const { schema } = readPostgresUrl(url)
+    const other = await connect()
+    await other(`BEGIN; SELECT pg_advisory_xact_lock(${lockOf(schema)})`)
+    const migrator = startMigrator(url, { migrations: [] })
+    await waiting(query, 'SELECT pg_advisory_xact_lock')
+    // The schema alone is so small a change that the server does not refresh what the waiting process has cached.
+    await other(
+      `CREATE SCHEMA ${schema}; CREATE TABLE hk.schema_version AS SELECT ${SCHEMA_VERSION} AS version; COMMIT`,
+    )
+    expect(await migrator.ended).toEqual({ code: 0, output: '' })
   })
 
   test('four processes that migrate at once run each migration once, and the functions are those of the last version', async () => {

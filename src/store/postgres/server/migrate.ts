@@ -111,9 +111,15 @@ async function runOutside(on: On, options: Options, step: MigrationStep): Promis
   }
 }
 
-/** Returns the version of the schema; 0: there is none. */
+/**
+ * Returns the version of the schema; 0: there is none. `to_regclass` would not do: in the transaction that waited for the
+ * lock, it may still remember that there was no schema.
+ */
 export async function versionOf(on: On, schema: string): Promise<number> {
-  const { rows } = await on.query('SELECT to_regclass($1) IS NOT NULL AS there', [`"${schema}".schema_version`])
+  const { rows } = await on.query(
+    "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'schema_version') AS there",
+    [schema],
+  )
   if (!rows[0]?.there) return 0
   const { rows: versions } = await on.query(`SELECT version FROM "${schema}".schema_version`)
   return versions[0]?.version ?? 0
