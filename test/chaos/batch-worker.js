@@ -4,16 +4,21 @@ import { forEachSeed, isBusy, seedApp } from './seed-workers.js'
 
 await forEachSeed(async ([url], say, random) => {
   const hq = seedApp(url, random)
-  // A killed neighbour.
-  hq.onError(() => {})
+  const pid = process.pid
+  // All other errors are those of a killed neighbour.
+  hq.onError(({ code }) => {
+    if (code === 'LEASE_LOST') say(JSON.stringify({ name: 'lost', pid }))
+  })
   const pause = () => sleep(random() * 20)
-  /** One line for each run; `crashes` tells a repeated run from a second push. */
+  /** One line for each run. `attempt` differs from run to run, also after a crash. `at` is in microseconds. */
   const note = (ctx, about) => {
-    const { jid, hk_crashes: crashes = 0 } = ctx.payload
-    say(JSON.stringify({ jid, crashes, ...about }))
+    const { jid, hk_crashes: crashes = 0, retry_count: retries = 'none' } = ctx.payload
+    const at = Number(process.hrtime.bigint() / 1000n)
+    say(JSON.stringify({ jid, attempt: `${retries} ${crashes}`, pid, at, ...about }))
   }
   const Work = hq.job('Work', { retry: 1, retryIn: 0.01, maxCrashes: 1000 }, async (ctx, name, how) => {
     await pause()
+    note(ctx, { name: 'Work', of: ctx.payload.bid })
     if (how === 'dies' || (how === 'retries' && ctx.payload.retry_count === undefined)) throw new Error(how)
     if (how === 'grows') await ctx.batch.add(() => Work.performAsync(`${name} grown`, 'ok'))
     return name
@@ -26,8 +31,8 @@ await forEachSeed(async ([url], say, random) => {
     })
   }
   hq.job('Join', { maxCrashes: 1000 }, async (ctx, name) => {
-    await ctx.children()
-    note(ctx, { name: 'Join' })
+    const children = await ctx.children()
+    note(ctx, { name: 'Join', lost: children.filter(({ status }) => status === 'lost').length })
     return name
   })
   await hq.worker({ queues: ['default'], concurrency: 4, leaseSeconds: 1, pollInterval: 0.05 }).start()
