@@ -28,9 +28,16 @@ export async function uniqueStorm(url: string, seed: number, crew: SeedCrew): Pr
   /** By key: the jids that pushes of a job with a duration answered. */
   const holders = new Map<string, Set<string>>()
   let isOver = false
+  /** By process: the jobs that ran without their locks. */
+  const unlocked: { pid: string; job: string }[] = []
+  /** Processes that were slow for a second, and so lost their leases: their jobs ran elsewhere. */
+  const slow = new Set<string>()
   crew.heard = (line) => {
-    const [key = '', jid = ''] = line.split(' ')
-    holders.set(key, (holders.get(key) ?? new Set()).add(jid))
+    const [what, about = '', ...words] = line.split(' ')
+    const jid = words.at(-1) as string
+    if (what === 'pushed') holders.set(about, (holders.get(about) ?? new Set()).add(jid))
+    else if (what === 'lost') slow.add(about)
+    else unlocked.push({ pid: about, job: words.join(' ') })
   }
   const checkAgain = async () => {
     while (!isOver) {
@@ -54,6 +61,7 @@ export async function uniqueStorm(url: string, seed: number, crew: SeedCrew): Pr
     await others
     await crew.killAll()
     wrong.push(...(await faultsOf(hq)))
+    for (const { pid, job } of unlocked) if (!slow.has(pid)) wrong.push(`${job} ran without its lock`)
     for (const [key, jids] of holders) if (jids.size > 1) wrong.push(`${jids.size} jobs had lock ${key} for 2h`)
     const ran = (await store.metrics.totals()).processed
     await endAll(hq)

@@ -13,11 +13,19 @@ await forEachSeed(async ([url], say, random) => {
   const oneOf = (...values) => values[dice(values.length)]
 
   const hq = seedApp(url, random, { seconds: 1800 })
-  // A killed neighbour, and a store that is closed while this process stops.
-  hq.onError(() => {})
+  // All other errors are those of a killed neighbour, or of a store that is closed while this process stops.
+  hq.onError(({ code }) => {
+    if (code === 'LEASE_LOST') say(`lost ${process.pid}`)
+  })
+  /** Says that a job runs whose lock is that of another job, or of none. */
+  const checkLock = async ({ jid, class: name, hk_unique: lock }) => {
+    const [held] = await hq.store.unique.find([lock.replace(/^.*:/, '')], hq.now())
+    if (held?.holder !== jid) say(`unlocked ${process.pid} ${name} ${jid}`)
+  }
   const jobs = Object.entries(FORMS).map(([name, span]) =>
-    hq.job(name, { unique: { by, for: span }, retryIn: () => random() / 2, queue: 'default' }, async () => {
+    hq.job(name, { unique: { by, for: span }, retryIn: () => random() / 2, queue: 'default' }, async ({ payload }) => {
       await sleep(dice(100))
+      if (name === 'UntilSuccess' || name === 'ForHours') await checkLock(payload)
       const n = dice(10)
       if (n < 2) throw new Error('fails')
       // A snoozed job looks like one that has never started, and that one must have its lock.
@@ -47,7 +55,7 @@ await forEachSeed(async ([url], say, random) => {
         if (thrown.code === 'UNIQUE_CONFLICT' || isBusy(thrown)) return []
         throw thrown
       })
-      if (span === '2h') for (const [key, jid] of pushed) say(`${key} ${jid}`)
+      if (span === '2h') for (const [key, jid] of pushed) say(`pushed ${key} ${jid}`)
       await sleep(dice(10))
     }
   }
