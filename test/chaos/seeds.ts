@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq } from 'highkiq'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { openStore } from '#dist/store/open.js'
 import { chance } from '../conformance/chance.js'
+import { startPostgres } from '../postgres/server.ts'
+import { onPostgres } from '../postgres/suite.ts'
 import { startServer } from '../redis/server.ts'
 import { onRedis } from '../redis/suite.ts'
 import { isBusy } from './seed-workers.js'
@@ -13,6 +16,8 @@ import { type SeedCrew, SharedCrew } from './shared-crew.ts'
 /** The first seed of a storm, and how many there are. */
 export const FIRST_SEED = Number(process.env.HIGHKIQ_TEST_SEED ?? 1)
 export const SEEDS = Number(process.env.HIGHKIQ_SEEDS ?? 20)
+/** PostgreSQL runs one seed in so many: its server works longer for a seed than the others. */
+const ONE_IN = 10
 const AT_ONCE = 5
 /** The seeds that share their processes. */
 const TOGETHER = 20
@@ -25,6 +30,8 @@ const TRIES = 5
 /** A folder in memory: writes do not wait for a disk, and a killed process loses nothing that it wrote. */
 const MEMORY = '/dev/shm'
 const DATABASES = 10_000
+/** The most connections to PostgreSQL: of all processes to the stores of all seeds. */
+const CONNECTIONS = 1000
 
 export interface StormOutcome {
   /** What should not have happened. */
@@ -43,18 +50,19 @@ export interface Storm {
   run(url: string, seed: number, crew: SeedCrew): Promise<StormOutcome>
 }
 
-/** Defines the tests of a storm on both stores, each seed on a store of its own. A failure says how to run its seed again. */
+/** Defines the tests of a storm on each store, each seed on a store of its own. A failure says how to run its seed again. */
 export function stormSuite({ name, title, program, run }: Storm): void {
   // A second try would hide what goes wrong with one seed of many.
   const options = { timeout: MOST_MS + SEEDS * 30_000, retry: 0 }
-  const check = async (urlOf: (seed: number, tries: number) => string) => {
+  const check = async (urlOf: (seed: number, tries: number) => string, oneIn = 1) => {
+    const seeds = Math.ceil(SEEDS / oneIn)
     const wrong: string[] = []
     const sums: Record<string, number> = {}
     /** Resolves with false when the machine is too busy for the storms of these seeds. */
     const runGroup = async (first: number, size: number, tries: number) => {
       let wasBusy = false
       const fail = (what: string) =>
-        void wrong.push(`${what}\nRun this again with HIGHKIQ_TEST_SEED=${first} HIGHKIQ_SEEDS=${size}`)
+        void wrong.push(`${what}\nRun this again with HIGHKIQ_TEST_SEED=${first} HIGHKIQ_SEEDS=${size * oneIn}`)
       const crew = new SharedCrew(program, chance(first), fail)
       onTestFinished(() => crew.end())
       const members = Array.from({ length: size }, (_, n) => crew.join(first + n))
@@ -62,7 +70,8 @@ export function stormSuite({ name, title, program, run }: Storm): void {
         members.map(async (member) => {
           const { seed } = member
           try {
-            const outcome = await Promise.race([run(urlOf(seed, tries), seed, member), stuck()])
+            const url = urlOf(seed, tries)
+            const outcome = await Promise.race([run(url, seed, member), stuck(url, member, crew)])
             for (const what of outcome.wrong) fail(`seed ${seed}: ${what}`)
             for (const [what, n] of Object.entries(outcome.happened)) sums[what] = (sums[what] ?? 0) + n
           } catch (thrown) {
@@ -74,15 +83,15 @@ export function stormSuite({ name, title, program, run }: Storm): void {
       )
       return !wasBusy
     }
-    for (let first = FIRST_SEED; first < FIRST_SEED + SEEDS; first += TOGETHER) {
-      const size = Math.min(TOGETHER, FIRST_SEED + SEEDS - first)
+    for (let first = FIRST_SEED; first < FIRST_SEED + seeds; first += TOGETHER) {
+      const size = Math.min(TOGETHER, FIRST_SEED + seeds - first)
       let tries = 0
       while (!(await runGroup(first, size, tries)))
         expect(++tries, `seed ${first} finds the stores too busy`).toBeLessThan(TRIES)
     }
     expect(wrong).toEqual([])
     const never = Object.entries(sums).filter(([, n]) => n === 0)
-    if (SEEDS >= ENOUGH) expect(never).toEqual([])
+    if (seeds >= ENOUGH) expect(never).toEqual([])
   }
 
   describe(`${name} on SQLite`, () => {
@@ -100,11 +109,25 @@ export function stormSuite({ name, title, program, run }: Storm): void {
       await check((seed, tries) => server.url((seed * TRIES + tries) % DATABASES))
     })
   })
+
+  onPostgres(`${name} on PostgreSQL`, () => {
+    test(title, options, async () => {
+      const server = await startPostgres({ max_connections: CONNECTIONS })
+      onTestFinished(() => server.remove())
+      await check((seed, tries) => server.url(`?schema=seed_${seed}_${tries}`), ONE_IN)
+    })
+  })
 }
 
-async function stuck(): Promise<never> {
+/** Rejects after MOST_MS, and says what a storm waits for. */
+async function stuck(url: string, member: SeedCrew, { busyStarts }: SharedCrew): Promise<never> {
   await sleep(MOST_MS, undefined, { ref: false })
-  throw new Error(`the storm does not end within ${MOST_MS / 1000} s`)
+  const store = openStore(url)
+  const waitsFor = member.isWaiting
+    ? `it waits for processes or other seeds (${busyStarts} processes found their stores busy, and were started again)`
+    : `it has ${JSON.stringify(await store.metrics.totals())}, owners ${JSON.stringify(await store.workers.leases())}`
+  await store.close()
+  throw new Error(`the storm does not end within ${MOST_MS / 1000} s: ${waitsFor}`)
 }
 
 /** Returns a promise that a storm awaits later, or not at all when it has failed. */

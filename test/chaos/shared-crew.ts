@@ -34,6 +34,8 @@ export class SharedCrew {
   readonly #seeds = new Set<SeedCrew>()
   readonly #children: ChildProcess[] = []
   #requests: Request[] = []
+  /** How many processes ended, and were started again, because their stores did not answer in time. */
+  busyStarts = 0
 
   /**
    * `program`: a file of this folder that runs `seed-workers.js`. `random` chooses the processes that are killed. `fail` is
@@ -113,7 +115,10 @@ export class SharedCrew {
         const at = this.#children.indexOf(child)
         if (at < 0) return
         this.#children.splice(at, 1)
-        if (code === BUSY_CODE) return resolve(false)
+        if (code === BUSY_CODE) {
+          this.busyStarts++
+          return resolve(false)
+        }
         this.#fail(`a process of ${this.#program} ended by itself with ${code}`)
         reject(new Error(`${this.#program} did not start`))
       })
@@ -139,6 +144,8 @@ export class SeedCrew {
   readonly #random: () => number
   /** Gets the lines that the processes write for this seed. */
   heard: (line: string) => void = () => {}
+  /** Whether it has asked for processes, or for their end, and has no answer yet. */
+  isWaiting = false
 
   constructor(seed: number, ask: (request: Request) => void) {
     this.seed = seed
@@ -171,8 +178,10 @@ export class SeedCrew {
     return this.#request('kill all')
   }
 
-  #request(what: Request['what'], args: Request['args'] = []): Promise<void> {
-    return new Promise((resolve, reject) => this.#ask({ seed: this, what, args, resolve, reject }))
+  async #request(what: Request['what'], args: Request['args'] = []): Promise<void> {
+    this.isWaiting = true
+    await new Promise<void>((resolve, reject) => this.#ask({ seed: this, what, args, resolve, reject }))
+    this.isWaiting = false
   }
 }
 
