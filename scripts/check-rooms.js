@@ -27,7 +27,7 @@ const PORT = ['events/recording', 'worker/background-service', 'worker/engine', 
 
 /** The rooms of a store whose statements are in SQL; `at` has the connection. */
 function sqlStore(store, at, thread) {
-  const base = ['job', 'load', 'store/contract', `${store}/sql.generated`, `${store}/${at}`]
+  const base = ['job', 'load', 'store/contract', 'store/sql', `${store}/sql.generated`, `${store}/${at}`]
   const rooms = (...names) => names.map((name) => `${store}/${name}`)
   return {
     [`${store}/sql.generated`]: [],
@@ -49,6 +49,7 @@ const ROOMS = {
   i18n: [],
   thread: ['load'],
   'store/contract': ['job'],
+  'store/sql': ['job', 'store/contract'],
   ...sqlStore('store/sqlite', 'file', ['thread']),
   ...sqlStore('store/postgres', 'server', []),
   'store/redis/lua.generated': [],

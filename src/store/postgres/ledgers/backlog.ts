@@ -3,11 +3,12 @@
 import { completeRow, rowMembers } from '../../../job/payload.ts'
 import { baseQueue } from '../../../job/priority.ts'
 import { completeRows, MOST_ROWS_BYTES } from '../../../job/rows.ts'
+import { ELSEWHERE, WINDOW } from '../../sql/task-row.ts'
 import { priorityOffset } from '../queues/queues.ts'
 import { Tables } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 import type { TaskLedger } from './task-ledger.ts'
-import { ELSEWHERE, type TaskRow, WINDOW } from './task-row.ts'
+import type { TaskRow } from './task-row.ts'
 
 /** The position of a row that was put back for another run is (total << 20) + a number, between the rows of the task. */
 export const BEHIND = 2 ** 20

@@ -6,6 +6,18 @@
 
 import { splitTaskJid } from '../../../job/payload.ts'
 import type { Effect, EventEffect, EventStatus, Message, RecordEffect, StartAnswer } from '../../contract.ts'
+import {
+  BACKLOG,
+  dropsArgs,
+  ELSEWHERE,
+  type EventState,
+  isStopped,
+  NEVER_QUEUED,
+  REJECTED,
+  STATUS_CODE,
+  STATUS_NAME,
+  WINDOW,
+} from '../../sql/task-row.ts'
 import { Arrivals } from '../queues/arrivals.ts'
 import { dropCancelled } from '../queues/cancellations.ts'
 import { appendEvents } from '../queues/job-events.ts'
@@ -17,19 +29,7 @@ import { Deferrals } from './deferrals.ts'
 import { applyJobEffects, type JobEffect } from './job-effects.ts'
 import { type RowMessage, saveEvents, saveMessages, saveReasons, saveTasks } from './save.ts'
 import { callbacks, checkFailures, openLedger, type TaskLedger, updateState } from './task-ledger.ts'
-import {
-  BACKLOG,
-  dropsArgs,
-  ELSEWHERE,
-  type EventState,
-  isStopped,
-  NEVER_QUEUED,
-  REJECTED,
-  STATUS_CODE,
-  STATUS_NAME,
-  type TaskRow,
-  WINDOW,
-} from './task-row.ts'
+import type { TaskRow } from './task-row.ts'
 
 /** The code of rows that were cancelled with their task. Such a row is not re-opened in the same run. */
 export const CANCELLED = 'cancelled'

@@ -1,11 +1,12 @@
 /** Stores what an operation has changed in ledgers, each table with one statement for all of them. */
 
 import type { Message } from '../../contract.ts'
+import type { EventState } from '../../sql/task-row.ts'
 import { columns } from '../server/columns.ts'
 import type { Database } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 import type { TaskLedger } from './task-ledger.ts'
-import type { EventState, TaskRow } from './task-row.ts'
+import type { TaskRow } from './task-row.ts'
 
 /** A row keeps its first messages and its last ones. */
 export const FIRST_MESSAGES = 10

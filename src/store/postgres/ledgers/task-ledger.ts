@@ -2,7 +2,8 @@
 
 import { completeCallback } from '../../../job/payload.ts'
 import { type Callback, endedOf, type MaxFailures, type Message, type TaskState } from '../../contract.ts'
-import { type EventState, hasEnded, isStopped, parsed, type TaskRow, written } from './task-row.ts'
+import { type EventState, hasEnded, isStopped, parsed, written } from '../../sql/task-row.ts'
+import type { TaskRow } from './task-row.ts'
 
 /** The code of the reason of a task with more failures than `maxFailures`. */
 const TOO_MANY_FAILURES = 'too-many-failures'

@@ -1,8 +1,6 @@
 /** The producers of a task, their cursors, and the rows they add. */
 
 import type { AddAnswer, NewRow } from '../../contract.ts'
-import { codeOf, type Ledgers } from '../ledgers/ledgers.ts'
-import type { TaskLedger } from '../ledgers/task-ledger.ts'
 import {
   BROKEN,
   ELSEWHERE,
@@ -13,8 +11,10 @@ import {
   OPEN,
   REPLACED,
   STATUS_CODE,
-  type TaskRow,
-} from '../ledgers/task-row.ts'
+} from '../../sql/task-row.ts'
+import { codeOf, type Ledgers } from '../ledgers/ledgers.ts'
+import type { TaskLedger } from '../ledgers/task-ledger.ts'
+import type { TaskRow } from '../ledgers/task-row.ts'
 import { Tables } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 

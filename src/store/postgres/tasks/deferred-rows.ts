@@ -2,10 +2,10 @@
 
 import { splitTaskJid, taskJid } from '../../../job/payload.ts'
 import type { Deferral, DeferredAnswer, DeferredEnd, EventStatus } from '../../contract.ts'
+import { dropsArgs, type EventState, isStopped, STATUS_CODE, STATUS_NAME } from '../../sql/task-row.ts'
 import { Deferrals } from '../ledgers/deferrals.ts'
 import { codeOf, type Ledgers } from '../ledgers/ledgers.ts'
 import type { TaskLedger } from '../ledgers/task-ledger.ts'
-import { dropsArgs, type EventState, isStopped, STATUS_CODE, STATUS_NAME } from '../ledgers/task-row.ts'
 import { Tables } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 

@@ -10,7 +10,6 @@ import {
   type Message,
   type ReasonCount,
 } from '../../contract.ts'
-import type { Ledgers } from '../ledgers/ledgers.ts'
 import {
   BACKLOG,
   ELSEWHERE,
@@ -19,7 +18,8 @@ import {
   REJECTED,
   STATUS_CODE,
   STATUS_NAME,
-} from '../ledgers/task-row.ts'
+} from '../../sql/task-row.ts'
+import type { Ledgers } from '../ledgers/ledgers.ts'
 import { Tables, type Value } from '../server/database.ts'
 import { givenText } from '../server/texts.ts'
 import { sql } from '../sql.generated.ts'

@@ -2,19 +2,11 @@
 
 import { taskJid } from '../../../job/payload.ts'
 import { endedOf, type Message, type RetryRow, type TaskChange } from '../../contract.ts'
+import { type EventState, hasEnded, isStopped, REJECTED, STATUS_CODE, WINDOW, written } from '../../sql/task-row.ts'
 import { Deferrals } from '../ledgers/deferrals.ts'
 import type { Ledgers } from '../ledgers/ledgers.ts'
 import type { TaskLedger } from '../ledgers/task-ledger.ts'
-import {
-  type EventState,
-  hasEnded,
-  isStopped,
-  REJECTED,
-  STATUS_CODE,
-  type TaskRow,
-  WINDOW,
-  written,
-} from '../ledgers/task-row.ts'
+import type { TaskRow } from '../ledgers/task-row.ts'
 import { JobSets } from '../queues/job-sets.ts'
 import { Tables } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'

@@ -1,7 +1,7 @@
 /** Reads the parts of a sealed task. A cursor is `r` (rows), `b` (backlog) or `f` (files), and after which of them to continue. */
 
 import { countWithin, type MovedRow, TASK_PART_LENGTH, TASK_PART_ROWS, type TaskPart } from '../../contract.ts'
-import { BACKLOG, NEVER_QUEUED, STATUS_NAME } from '../ledgers/task-row.ts'
+import { BACKLOG, NEVER_QUEUED, STATUS_NAME } from '../../sql/task-row.ts'
 import type { Database } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 import type { EventRow, MessageRow } from './events.ts'

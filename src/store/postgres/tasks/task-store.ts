@@ -9,19 +9,11 @@ import {
   type TaskStore,
   type TrackedPush,
 } from '../../contract.ts'
+import { ELSEWHERE, type EventState, OPEN, STATUS_NAME, WINDOW, written } from '../../sql/task-row.ts'
 import { pushAll, pushInChunks } from '../jobs/push.ts'
 import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
 import type { TaskLedger } from '../ledgers/task-ledger.ts'
-import {
-  ELSEWHERE,
-  type EventState,
-  OPEN,
-  recordOf,
-  STATUS_NAME,
-  type TaskRow,
-  WINDOW,
-  written,
-} from '../ledgers/task-row.ts'
+import { recordOf, type TaskRow } from '../ledgers/task-row.ts'
 import type { Database } from '../server/database.ts'
 import { ANSWER_SECONDS, PostgresArea } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'

@@ -15,11 +15,6 @@ import {
   type TaskSpec,
   type TaskTransferStore,
 } from '../../contract.ts'
-import { outcomeOf, PostgresTransferStore, remember } from '../jobs/transfers.ts'
-import { BEHIND } from '../ledgers/backlog.ts'
-import { withLedgers } from '../ledgers/ledgers.ts'
-import { saveTasks } from '../ledgers/save.ts'
-import { openLedger } from '../ledgers/task-ledger.ts'
 import {
   BACKLOG,
   BROKEN,
@@ -30,9 +25,14 @@ import {
   REJECTED,
   REPLACED,
   STATUS_CODE,
-  type TaskRow,
   written,
-} from '../ledgers/task-row.ts'
+} from '../../sql/task-row.ts'
+import { outcomeOf, PostgresTransferStore, remember } from '../jobs/transfers.ts'
+import { BEHIND } from '../ledgers/backlog.ts'
+import { withLedgers } from '../ledgers/ledgers.ts'
+import { saveTasks } from '../ledgers/save.ts'
+import { openLedger } from '../ledgers/task-ledger.ts'
+import type { TaskRow } from '../ledgers/task-row.ts'
 import type { Database } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 import { DEFERRALS, EMPTY, readTaskPart } from './task-parts.ts'

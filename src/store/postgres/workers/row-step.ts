@@ -2,9 +2,9 @@
 
 import { rowMembers, splitTaskJid } from '../../../job/payload.ts'
 import type { Effect, EventEffect, Message, SettleAndFetch, SettleAndFetchAnswer } from '../../contract.ts'
+import { STATUS_CODE } from '../../sql/task-row.ts'
 import { codeOf } from '../ledgers/ledgers.ts'
 import { FIRST_MESSAGES, LAST_MESSAGES } from '../ledgers/save.ts'
-import { STATUS_CODE } from '../ledgers/task-row.ts'
 import { columns } from '../server/columns.ts'
 import type { StoreServer } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'

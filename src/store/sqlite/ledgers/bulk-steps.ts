@@ -5,10 +5,10 @@
 
 import { splitTaskJid } from '../../../job/payload.ts'
 import type { Effect, EventEffect } from '../../contract.ts'
+import { dropsArgs, isStopped } from '../../sql/task-row.ts'
 import type { Database } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import type { TaskLedger } from './task-ledger.ts'
-import { dropsArgs, isStopped } from './task-row.ts'
 
 /** Rows whose indexes are further apart are changed by different statements. */
 const FAR = 64

@@ -1,8 +1,9 @@
 /** Deferred attempts: rows that wait, with or without a job, until they are ended from outside. */
 
+import type { EventState } from '../../sql/task-row.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
-import type { EventState, TaskRow } from './task-row.ts'
+import type { TaskRow } from './task-row.ts'
 
 /** The values of `deferral.state`. */
 const PARKED = 1

@@ -5,6 +5,18 @@
 
 import { splitTaskJid } from '../../../job/payload.ts'
 import type { Effect, EventEffect, EventStatus, Message, RecordEffect, StartAnswer } from '../../contract.ts'
+import {
+  BACKLOG,
+  dropsArgs,
+  ELSEWHERE,
+  type EventState,
+  isStopped,
+  NEVER_QUEUED,
+  REJECTED,
+  STATUS_CODE,
+  STATUS_NAME,
+  WINDOW,
+} from '../../sql/task-row.ts'
 import type { Database } from '../file/database.ts'
 import { dropCancelled } from '../queues/cancellations.ts'
 import { appendEvents } from '../queues/job-events.ts'
@@ -15,20 +27,7 @@ import { advanceInBulk } from './bulk-steps.ts'
 import { Deferrals } from './deferrals.ts'
 import { applyJobEffect } from './job-effects.ts'
 import { callbacks, checkFailures, openLedger, type TaskLedger, termsOf, updateState } from './task-ledger.ts'
-import {
-  BACKLOG,
-  dropsArgs,
-  ELSEWHERE,
-  type EventState,
-  eventsOf,
-  isStopped,
-  NEVER_QUEUED,
-  REJECTED,
-  STATUS_CODE,
-  STATUS_NAME,
-  type TaskRow,
-  WINDOW,
-} from './task-row.ts'
+import { eventsOf, type TaskRow } from './task-row.ts'
 
 /** An event keeps at most 50 messages. The first ten always stay; of the others the oldest is dropped first. */
 const KEPT_MESSAGES = 50

@@ -1,9 +1,6 @@
 /** The producers of a task, their cursors, and the rows they add. */
 
 import type { AddAnswer, EventStatus, NewRow } from '../../contract.ts'
-import { Tables } from '../file/database.ts'
-import type { Ledgers } from '../ledgers/ledgers.ts'
-import type { TaskLedger } from '../ledgers/task-ledger.ts'
 import {
   BROKEN,
   ELSEWHERE,
@@ -14,8 +11,11 @@ import {
   OPEN,
   REPLACED,
   STATUS_CODE,
-  type TaskRow,
-} from '../ledgers/task-row.ts'
+} from '../../sql/task-row.ts'
+import { Tables } from '../file/database.ts'
+import type { Ledgers } from '../ledgers/ledgers.ts'
+import type { TaskLedger } from '../ledgers/task-ledger.ts'
+import type { TaskRow } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
 
 interface Producer {

@@ -2,11 +2,11 @@
 
 import { splitTaskJid, taskJid } from '../../../job/payload.ts'
 import type { Deferral, DeferredAnswer, DeferredEnd, EventStatus } from '../../contract.ts'
+import { dropsArgs, type EventState, isStopped, STATUS_CODE, STATUS_NAME } from '../../sql/task-row.ts'
 import { Tables } from '../file/database.ts'
 import { Deferrals } from '../ledgers/deferrals.ts'
 import type { Ledgers } from '../ledgers/ledgers.ts'
 import type { TaskLedger } from '../ledgers/task-ledger.ts'
-import { dropsArgs, type EventState, isStopped, STATUS_CODE, STATUS_NAME } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
 
 export const UNKNOWN_ROW: DeferredAnswer = { answer: 'unknown', status: null, code: null }

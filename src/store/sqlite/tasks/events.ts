@@ -10,9 +10,6 @@ import {
   type Message,
   type ReasonCount,
 } from '../../contract.ts'
-import { Tables } from '../file/database.ts'
-import { Deferrals } from '../ledgers/deferrals.ts'
-import type { Ledgers } from '../ledgers/ledgers.ts'
 import {
   BACKLOG,
   ELSEWHERE,
@@ -21,8 +18,11 @@ import {
   REJECTED,
   STATUS_CODE,
   STATUS_NAME,
-  type TaskRow,
-} from '../ledgers/task-row.ts'
+} from '../../sql/task-row.ts'
+import { Tables } from '../file/database.ts'
+import { Deferrals } from '../ledgers/deferrals.ts'
+import type { Ledgers } from '../ledgers/ledgers.ts'
+import type { TaskRow } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
 
 export interface EventRow extends Omit<EventState, 'drop'> {

@@ -2,11 +2,12 @@
 
 import { taskJid } from '../../../job/payload.ts'
 import { endedOf, type Message, type RetryRow, type TaskChange } from '../../contract.ts'
+import { hasEnded, isStopped, REJECTED, STATUS_CODE, WINDOW, written } from '../../sql/task-row.ts'
 import { Tables } from '../file/database.ts'
 import { Deferrals } from '../ledgers/deferrals.ts'
 import type { Ledgers } from '../ledgers/ledgers.ts'
 import type { TaskLedger } from '../ledgers/task-ledger.ts'
-import { hasEnded, isStopped, REJECTED, STATUS_CODE, type TaskRow, WINDOW, written } from '../ledgers/task-row.ts'
+import type { TaskRow } from '../ledgers/task-row.ts'
 import { JobSets } from '../queues/job-sets.ts'
 import { sql } from '../sql.generated.ts'
 import { Adding } from './adding.ts'

@@ -10,12 +10,13 @@ import {
   type TaskStore,
   type TrackedPush,
 } from '../../contract.ts'
+import { ELSEWHERE, OPEN, STATUS_CODE, WINDOW, written } from '../../sql/task-row.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { pushAll, pushInChunks } from '../jobs/push.ts'
 import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
 import type { TaskLedger } from '../ledgers/task-ledger.ts'
-import { ELSEWHERE, eventsOf, OPEN, recordOf, STATUS_CODE, type TaskRow, WINDOW, written } from '../ledgers/task-row.ts'
+import { eventsOf, recordOf, type TaskRow } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
 import { Adding, UNKNOWN } from './adding.ts'
 import { DeferredRows, UNKNOWN_ROW } from './deferred-rows.ts'

@@ -15,10 +15,6 @@ import {
   type TaskSpec,
   type TaskTransferStore,
 } from '../../contract.ts'
-import type { Database } from '../file/database.ts'
-import { outcomeOf, remember, SqliteTransferStore } from '../jobs/transfers.ts'
-import { BEHIND } from '../ledgers/backlog.ts'
-import { withLedgers } from '../ledgers/ledgers.ts'
 import {
   BACKLOG,
   BROKEN,
@@ -28,9 +24,13 @@ import {
   parsed,
   REPLACED,
   STATUS_CODE,
-  type TaskRow,
   written,
-} from '../ledgers/task-row.ts'
+} from '../../sql/task-row.ts'
+import type { Database } from '../file/database.ts'
+import { outcomeOf, remember, SqliteTransferStore } from '../jobs/transfers.ts'
+import { BEHIND } from '../ledgers/backlog.ts'
+import { withLedgers } from '../ledgers/ledgers.ts'
+import type { TaskRow } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
 import { DEFERRALS, EMPTY, readTaskPart } from './task-parts.ts'
 import { deleteSome, insert } from './task-store.ts'
