@@ -1,7 +1,8 @@
 /**
  * Moves the jobs of a queue to another queue of the same store, while workers run. Each job moves in one step, with its
- * priority, its order, and its time in a job set. Rows of tasks, jobs of batches and of cron entries stay, because their records
- * in the store name the old queue, and so do finished jobs. What only such a record has is not counted: backlogs, batch callbacks, and parent jobs that wait.
+ * priority, its order, and its time in a job set. These stay, because records in the store name the old queue: rows of tasks, jobs
+ * of batches, and jobs of cron entries that are not dead. Finished jobs stay, too. What only such a record has is not counted:
+ * backlogs, callbacks of tasks and batches, and parent jobs that wait for their children.
  */
 
 import type { AppPort } from '../app/port.ts'

@@ -99,7 +99,7 @@ test('rename moves jobs until none of the queue runs, and says what stays', { ti
   await renaming.says(/waiting for 1 running job/)
   const settlements = fetched.map((one) => done(one))
   await store.workers.settleAndFetch('h:1:1', { ...step, settlements, fetch: { queues: [], n: 0 } })
-  const stays = 'left in q: 1 job of cron entries; let a worker serve q until they have run'
+  const stays = 'left in q: 1 job of cron entries; resume it, and let a worker serve q until they have run'
   const dead = 'left in the dead set, for q: 1 job of tasks and batches'
   expect(await renaming.ended).toMatchObject({
     code: 0,

@@ -21,9 +21,11 @@ const PASS_MS = 1000
 
 const HELP = `
 First let your app push to the new queue, and start workers that serve both queues. If the old queue is paused, the new one
-gets paused, too; limits that were set for it are set for the new one. The command waits until no job of the old queue runs. Jobs of tasks, batches and cron entries stay. Rows in the
-backlogs of tasks, and batch callbacks and parent jobs that wait, come to the old queue later and are not counted. After a crash
-or Ctrl-C run it again.
+gets paused, too. Limits that were set for the old queue are set for the new one.
+
+The command waits until no job of the old queue runs. Rows of tasks, jobs of batches and jobs of cron entries stay. These come
+to the old queue later, and are not counted: rows in backlogs, callbacks of tasks and batches, and parent jobs that wait for
+their children. After a crash or Ctrl-C run it again.
 
 Examples:
   highkiq queues rename mail letters
@@ -51,6 +53,7 @@ async function rename(hq: Highkiq, from: string, to: string, { json, watch, ...a
   const { signal, release } = onInterrupt()
   let moved = 0
   let left = NOTHING_LEFT
+  let isPaused = false
   try {
     if (await pauseLike(hq[PORT], from, to)) {
       say(`${to} is paused now, as ${from} is; to resume: highkiq resume ${to}${sameApp(app)}`)
@@ -65,16 +68,20 @@ async function rename(hq: Highkiq, from: string, to: string, { json, watch, ...a
       if (left.running > 0 && left.running !== before) say(`waiting for ${plural(left.running, 'running job')}`)
       if (empty < 2) await sleep(PASS_MS, undefined, { signal }).catch(() => {})
     }
+    isPaused = (await hq.store.jobs.pausedQueues()).includes(from)
     if (signal.aborted) setExitCode(130)
   } finally {
     release()
   }
   const lines = [`moved ${plural(moved, 'job')} from ${from} to ${to}`]
   const stays = textOfRest(left)
-  if (stays) lines.push(`left in ${from}: ${stays}; let a worker serve ${from} until they have run`)
+  if (stays)
+    lines.push(
+      `left in ${from}: ${stays}; ${isPaused ? 'resume it, and ' : ''}let a worker serve ${from} until they have run`,
+    )
   if (left.ended > 0) lines.push(`left in the dead set, for ${from}: ${plural(left.ended, 'job')} of tasks and batches`)
   lines.push(
-    `not counted: rows in backlogs of tasks, batch callbacks and waiting parent jobs, which come to ${from} later`,
+    `not counted, because they come to ${from} later: rows in backlogs, callbacks of tasks and batches, waiting parent jobs`,
   )
   if (moved === 0 && lines.length === 2) lines.push(`no job of ${from} was found that can move: check its name`)
   printResult(json, { moved, left }, lines.join('\n'))

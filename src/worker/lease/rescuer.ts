@@ -1,7 +1,7 @@
 /**
- * Rescues the jobs of processes that died: it puts them back into their queues. One worker at a time, the
- * holder of a leader lock, watches all leases; each worker also checks the processes of its own machine, which it can see
- * die. Two workers may rescue the same job: only one of them moves it.
+ * Rescues the jobs of processes that died: it puts them back into their queues. Each worker remembers when it saw the leases
+ * renewed; only the holder of a leader lock claims those that were not. Each worker also checks the processes of its own machine,
+ * which it can see die. Two workers may rescue the same job: only one of them moves it.
  *
  * A lease counts as lost when its owner has not renewed it for a third longer than it holds, measured by the monotonic clock
  * of the worker that observes it: the clock of the store may be set, forward or back.

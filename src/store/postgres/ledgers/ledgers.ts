@@ -18,6 +18,7 @@ import {
   STATUS_NAME,
   WINDOW,
 } from '../../sql/task-row.ts'
+import { callbacks, checkFailures, updateState } from '../../sql/task-state.ts'
 import { Arrivals } from '../queues/arrivals.ts'
 import { dropCancelled } from '../queues/cancellations.ts'
 import { appendEvents } from '../queues/job-events.ts'
@@ -28,7 +29,7 @@ import { advanceInBulk } from './bulk-steps.ts'
 import { Deferrals } from './deferrals.ts'
 import { applyJobEffects, type JobEffect } from './job-effects.ts'
 import { type RowMessage, saveEvents, saveMessages, saveReasons, saveTasks } from './save.ts'
-import { callbacks, checkFailures, openLedger, type TaskLedger, updateState } from './task-ledger.ts'
+import { openLedger, type TaskLedger } from './task-ledger.ts'
 import type { TaskRow } from './task-row.ts'
 
 /** The code of rows that were cancelled with their task. Such a row is not re-opened in the same run. */

@@ -1,14 +1,7 @@
-/** The ledger of a task as one operation changes it, the state that follows from its counts, and the callbacks. */
+/** The ledger of a task as one operation changes it. */
 
-import { completeCallback } from '../../../job/payload.ts'
-import { type Callback, endedOf, type MaxFailures, type Message, type TaskState } from '../../contract.ts'
-import { type EventState, hasEnded, isStopped, parsed, written } from '../../sql/task-row.ts'
+import type { EventState } from '../../sql/task-row.ts'
 import type { TaskRow } from './task-row.ts'
-
-/** The code of the reason of a task with more failures than `maxFailures`. */
-const TOO_MANY_FAILURES = 'too-many-failures'
-/** A share is checked only from this number of ended rows on. */
-const ENOUGH_FOR_PERCENT = 100
 
 /** A task, and those of its events that one operation needs. */
 export interface TaskLedger {
@@ -38,76 +31,4 @@ export function openLedger(task: TaskRow): TaskLedger {
     rejectedRuns: [],
     addingEnded: false,
   }
-}
-
-/** Pauses or stops a task with more failures than `maxFailures`. Returns whether it became `cancelling`. */
-export function checkFailures({ task, rejectedRuns, addingEnded }: TaskLedger, now: number): boolean {
-  const rejected = rejectedRuns.length > 0
-  if (!task.max_failures || (!rejected && !addingEnded) || task.paused || isStopped(task) || task.state === 'done') {
-    return false
-  }
-  const bad = task.failed + task.error
-  const ended = endedOf(task)
-  const limit = parsed<MaxFailures>(task.max_failures) as MaxFailures
-  const isShare = 'percent' in limit
-  // When adding ends, the number of all rows is known.
-  const of = isShare && ended < ENOUGH_FOR_PERCENT ? task.total : ended
-  const hasTooMany = isShare
-    ? (ended >= ENOUGH_FOR_PERCENT || addingEnded) && bad * 100 > limit.percent * of
-    : rejected && bad > limit.rows
-  if (!hasTooMany) return false
-  const reason: Message = { at: now, code: TOO_MANY_FAILURES, params: { rejected: bad, ended: of } }
-  task.reason = written(reason)
-  if (task.on_max_failures === 'pause') task.paused = 1
-  else task.state = 'cancelling'
-  return task.on_max_failures === 'cancel'
-}
-
-/** Updates the state from the counts. */
-export function updateState(task: TaskRow, now: number): void {
-  const state = stateOf(task)
-  if (state === task.state) return
-  task.state = state
-  const ended = hasEnded(task)
-  // An ended task is not paused. The reason stays if there were too many failures.
-  if (ended && task.paused) {
-    task.paused = 0
-    if (parsed<Message>(task.reason)?.code !== TOO_MANY_FAILURES) task.reason = null
-  }
-  task.finished_at = ended ? now : null
-  task.expires_at = ended ? now + task.keep : null
-  // The backlog is empty, so no row need be read again.
-  if (ended) task.next = task.total
-}
-
-function stateOf(task: TaskRow): TaskState {
-  const open = task.enqueued + task.working
-  if (task.state === 'cancelled') return 'cancelled'
-  if (task.state === 'cancelling') return open > 0 ? 'cancelling' : 'cancelled'
-  // A pause has no meaning for a task without open rows.
-  if (task.paused && (open > 0 || task.producers > 0)) return 'paused'
-  if (task.producers > 0) return 'adding'
-  if (task.broken > 0) return 'interrupted'
-  return open > 0 ? 'running' : 'done'
-}
-
-/** Returns the callbacks to push now, once for each run. A run gets none when a later run had a rejected row first. */
-export function callbacks({ task, rejectedRuns }: TaskLedger, now: number): { queue: string; text: string }[] {
-  const pushed: { queue: string; text: string }[] = []
-  const call = (text: string | null, kind: 'done' | 'failure', run: number) => {
-    const callback = parsed<Callback>(text)
-    if (!callback) return
-    const { queue, template } = callback
-    pushed.push({ queue, text: completeCallback({ template, kind, task: task.id, run, now }) })
-  }
-  for (const run of rejectedRuns.toSorted((a, b) => a - b)) {
-    if (run <= task.failed_run) continue
-    task.failed_run = run
-    call(task.on_failure, 'failure', run)
-  }
-  if (hasEnded(task) && task.done_run < task.run) {
-    task.done_run = task.run
-    call(task.on_done, 'done', task.run)
-  }
-  return pushed
 }

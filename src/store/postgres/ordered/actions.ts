@@ -1,6 +1,7 @@
 /** Actions of people on waiting and dead ids. */
 
 import { ORDERED_PAGE, ORDERED_STEP, shardOf } from '../../contract.ts'
+import { newRow, type WaitingRow } from '../../sql/ordered-waiting.ts'
 import { Tables } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 import { InFlightTable } from './in-flight.ts'
@@ -8,7 +9,7 @@ import { inOneStep, type Step } from './limits.ts'
 import { type DeadRow, MorgueTable } from './morgue.ts'
 import type { OpenQueue } from './open-queue.ts'
 import { PayloadTable } from './payloads.ts'
-import { newRow, type WaitingRow, WaitingTable } from './waiting.ts'
+import { WaitingTable } from './waiting.ts'
 
 export class OrderedActions extends Tables {
   readonly #waiting = this.db.get(WaitingTable)

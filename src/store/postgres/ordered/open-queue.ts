@@ -1,5 +1,6 @@
 /** An ordered queue and its shards, as one operation reads and changes them. They are written once, by `close`. */
 
+import type { WaitingPosition } from '../../sql/ordered-waiting.ts'
 import type { Database, Value } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 
@@ -53,14 +54,6 @@ export interface PushedQueue {
 
 /** The values of a statement for more ids that wait in shards: the numbers of these, by how many, and when the first is due. */
 export type Growth = [shards: number[], counts: number[], due: number[]]
-
-/** Where an id waits. `inFlight`: 1 while the id is in flight as well. */
-export interface WaitingPosition {
-  shard: number
-  inFlight: number
-  performIn: number
-  retryCount: number
-}
 
 export class OpenQueue {
   readonly name: string

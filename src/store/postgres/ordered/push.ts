@@ -1,30 +1,10 @@
-/** Pushing payloads for ids that wait, that are in flight, or that are new. */
-
-import { HighkiqError } from '../../../job/errors.ts'
-import { ORDERED_PAGE, type OrderedPush, type ScoredPayload, shardOf } from '../../contract.ts'
+import { type OrderedPush, shardOf } from '../../contract.ts'
+import { type Bundle, bundle } from '../../sql/ordered-pushes.ts'
+import { type Change, newRow, type WaitingRow } from '../../sql/ordered-waiting.ts'
 import type { Database } from '../server/database.ts'
 import { InFlightTable } from './in-flight.ts'
 import type { OpenQueue, PushedQueue } from './open-queue.ts'
-import { type Change, newRow, type WaitingRow, WaitingTable } from './waiting.ts'
-
-/** All items of one id, in their order. */
-interface Bundle {
-  payloads: ScoredPayload[]
-  performIn: number
-  /** The earliest time that an item asks to wake the id at. */
-  wake: number
-}
-
-/** @throws INVALID_JOB when an item can't be stored; then nothing is stored */
-export function checkItems(items: readonly OrderedPush[]): void {
-  if (items.length > ORDERED_PAGE) {
-    throw new HighkiqError('INVALID_JOB', `${items.length} ordered jobs at once: push at most ${ORDERED_PAGE} a call`)
-  }
-  for (const { id, score, performIn } of items) {
-    if (Number.isFinite(score) && Number.isFinite(performIn)) continue
-    throw new HighkiqError('INVALID_JOB', `score and performIn of the ordered job ${id} must be finite numbers`)
-  }
-}
+import { WaitingTable } from './waiting.ts'
 
 /** Returns the ids of items, each once. */
 export function idsOf(items: readonly OrderedPush[]): string[] {
@@ -84,19 +64,4 @@ async function wakeUp(
 
 function isChanged(row: WaitingRow, before: WaitingRow): boolean {
   return row.size !== before.size || row.score !== before.score || row.performIn !== before.performIn
-}
-
-function bundle(items: readonly OrderedPush[]): Map<string, Bundle> {
-  const bundles = new Map<string, Bundle>()
-  for (const { id: given, payload, score, performIn, wake } of items) {
-    const id = given.toWellFormed()
-    let one = bundles.get(id)
-    if (!one) {
-      one = { payloads: [], performIn, wake: Number.POSITIVE_INFINITY }
-      bundles.set(id, one)
-    }
-    one.payloads.push([payload.toWellFormed(), score])
-    if (wake) one.wake = Math.min(one.wake, performIn)
-  }
-  return bundles
 }

@@ -11,13 +11,14 @@ import {
   type OrderedSettleAndFetchAnswer,
   type OrderedSettlement,
 } from '../../contract.ts'
+import { newRow, type WaitingRow } from '../../sql/ordered-waiting.ts'
 import { Tables } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 import { type InFlight, InFlightTable, ticketOf } from './in-flight.ts'
 import { type Death, MorgueTable } from './morgue.ts'
 import type { OpenQueue, OwnersQueue, Shard } from './open-queue.ts'
 import { PayloadTable } from './payloads.ts'
-import { newRow, type WaitingRow, WaitingTable } from './waiting.ts'
+import { WaitingTable } from './waiting.ts'
 
 type SettleAnswer = OrderedSettleAndFetchAnswer['settled'][number]
 type FetchAnswer = OrderedSettleAndFetchAnswer['fetched'][number]

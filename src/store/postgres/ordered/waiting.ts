@@ -1,25 +1,11 @@
 /** Ids that wait. The row of an id has its payload, or several payloads are in a table of their own. */
 
 import type { ScoredPayload } from '../../contract.ts'
+import { addInside, type Change, type WaitingRow } from '../../sql/ordered-waiting.ts'
 import { Tables, type Value } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
-import type { Growth, WaitingPosition } from './open-queue.ts'
+import type { Growth } from './open-queue.ts'
 import { PayloadTable } from './payloads.ts'
-
-export interface WaitingRow extends WaitingPosition {
-  id: string
-  crashes: number
-  suspect: number
-  /** The number of payloads; 0: none yet. */
-  size: number
-  /** The score of the payload in the row; null, like the text: the payloads are in their table. */
-  score: number | null
-  error: string | null
-  text: string | null
-}
-
-/** A row, and payloads to add to it. */
-export type Change = readonly [row: WaitingRow, payloads: readonly ScoredPayload[]]
 
 /** The columns of the statements that add rows and (without the text) of the one that changes them, in their order. */
 const CHANGED_COLUMNS = [
@@ -140,29 +126,4 @@ function columnsOf(rows: readonly WaitingRow[]): Value[] {
 
 function idsOf(rows: readonly WaitingRow[]): string[] {
   return rows.map(({ id }) => id)
-}
-
-/** Returns the row with its only payload. */
-function withPayload(row: WaitingRow, [text, score]: ScoredPayload): WaitingRow {
-  return Object.assign(row, { size: 1, text, score })
-}
-
-/** Adds payloads within the row, if it has at most one payload then. Returns false if they need their table. */
-function addInside(row: WaitingRow, payloads: readonly ScoredPayload[]): boolean {
-  const [first] = payloads
-  if (!first) return true
-  if (payloads.length > 1) return false
-  const [text, score] = first
-  if (row.size === 0) {
-    withPayload(row, first)
-    return true
-  }
-  if (row.text !== text) return false
-  row.score = Math.min(row.score as number, score)
-  return true
-}
-
-/** Returns a new row without payloads. */
-export function newRow(id: string, position: WaitingPosition): WaitingRow {
-  return { id, ...position, crashes: 0, suspect: 0, size: 0, score: null, error: null, text: null }
 }

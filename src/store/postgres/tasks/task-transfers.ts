@@ -15,6 +15,7 @@ import {
   type TaskSpec,
   type TaskTransferStore,
 } from '../../contract.ts'
+import { BEHIND } from '../../sql/next-jobs.ts'
 import {
   BACKLOG,
   BROKEN,
@@ -28,7 +29,6 @@ import {
   written,
 } from '../../sql/task-row.ts'
 import { outcomeOf, PostgresTransferStore, remember } from '../jobs/transfers.ts'
-import { BEHIND } from '../ledgers/backlog.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import { saveTasks } from '../ledgers/save.ts'
 import { openLedger } from '../ledgers/task-ledger.ts'

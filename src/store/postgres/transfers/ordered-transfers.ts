@@ -9,11 +9,11 @@ import {
   type TransferPage,
   type TransferStore,
 } from '../../contract.ts'
+import { type Change, newRow, type WaitingRow } from '../../sql/ordered-waiting.ts'
 import { heldPage, remember } from '../jobs/transfers.ts'
 import type { DeadRow } from '../ordered/morgue.ts'
 import type { OpenQueue } from '../ordered/open-queue.ts'
 import { OrderedTables } from '../ordered/tables.ts'
-import { type Change, newRow, type WaitingRow } from '../ordered/waiting.ts'
 import type { Database } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 import { PostgresTaskTransferStore } from '../tasks/task-transfers.ts'

@@ -17,6 +17,7 @@ import {
   STATUS_NAME,
   WINDOW,
 } from '../../sql/task-row.ts'
+import { callbacks, checkFailures, updateState } from '../../sql/task-state.ts'
 import type { Database } from '../file/database.ts'
 import { dropCancelled } from '../queues/cancellations.ts'
 import { appendEvents } from '../queues/job-events.ts'
@@ -26,7 +27,7 @@ import { Backlog } from './backlog.ts'
 import { advanceInBulk } from './bulk-steps.ts'
 import { Deferrals } from './deferrals.ts'
 import { applyJobEffect } from './job-effects.ts'
-import { callbacks, checkFailures, openLedger, type TaskLedger, termsOf, updateState } from './task-ledger.ts'
+import { openLedger, type TaskLedger, termsOf } from './task-ledger.ts'
 import { eventsOf, type TaskRow } from './task-row.ts'
 
 /** An event keeps at most 50 messages. The first ten always stay; of the others the oldest is dropped first. */

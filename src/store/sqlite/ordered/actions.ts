@@ -1,13 +1,14 @@
 /** Actions of people on waiting and dead ids. */
 
 import { ORDERED_PAGE, ORDERED_STEP, shardOf } from '../../contract.ts'
+import { newRow } from '../../sql/ordered-waiting.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import { InFlightTable } from './in-flight.ts'
 import { inOneStep, type Step } from './limits.ts'
 import { MorgueTable } from './morgue.ts'
 import type { OpenQueue } from './open-queue.ts'
-import { newRow, WaitingTable } from './waiting.ts'
+import { WaitingTable } from './waiting.ts'
 
 export class OrderedActions extends Tables {
   readonly #waiting = this.db.get(WaitingTable)

@@ -8,12 +8,13 @@ import {
   type ScoredPayload,
   shardOf,
 } from '../../contract.ts'
+import { type Change, newRow, type WaitingRow } from '../../sql/ordered-waiting.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import { BEHIND_ALL } from './limits.ts'
 import { MorgueTable } from './morgue.ts'
 import type { OpenQueue } from './open-queue.ts'
-import { type Change, newRow, type WaitingRow, WaitingTable } from './waiting.ts'
+import { WaitingTable } from './waiting.ts'
 
 export interface InFlight {
   id: string

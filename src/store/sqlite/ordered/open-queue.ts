@@ -1,5 +1,6 @@
 /** An ordered queue and its shards, as one operation reads and changes them. They are written once, by `close`. */
 
+import type { WaitingPosition } from '../../sql/ordered-waiting.ts'
 import type { Database } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 
@@ -30,14 +31,6 @@ export interface Shard {
   alone: number
   /** When the next id is due, as its owner knows; in whole milliseconds, which JSON keeps exactly. */
   nextDue: number | null
-}
-
-/** Where an id waits. `inFlight`: 1 while the id is in flight as well. */
-export interface WaitingPosition {
-  shard: number
-  inFlight: number
-  performIn: number
-  retryCount: number
 }
 
 export class OpenQueue {

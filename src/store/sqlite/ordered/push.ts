@@ -1,29 +1,9 @@
-/** Pushing payloads for ids that wait, that are in flight, or that are new. */
-
-import { HighkiqError } from '../../../job/errors.ts'
-import { ORDERED_PAGE, type OrderedPush, type ScoredPayload, shardOf } from '../../contract.ts'
+import { type OrderedPush, type ScoredPayload, shardOf } from '../../contract.ts'
+import { type Bundle, bundle } from '../../sql/ordered-pushes.ts'
+import { type Change, newRow, type WaitingRow, withPayload } from '../../sql/ordered-waiting.ts'
 import type { InFlightTable } from './in-flight.ts'
 import type { OpenQueue } from './open-queue.ts'
-import { type Change, newRow, type WaitingRow, type WaitingTable, withPayload } from './waiting.ts'
-
-/** All items of one id, in their order. */
-interface Bundle {
-  payloads: ScoredPayload[]
-  performIn: number
-  /** The earliest time that an item asks to wake the id at. */
-  wake: number
-}
-
-/** @throws INVALID_JOB when an item can't be stored; then nothing is stored */
-export function checkItems(items: readonly OrderedPush[]): void {
-  if (items.length > ORDERED_PAGE) {
-    throw new HighkiqError('INVALID_JOB', `${items.length} ordered jobs at once: push at most ${ORDERED_PAGE} a call`)
-  }
-  for (const { id, score, performIn } of items) {
-    if (Number.isFinite(score) && Number.isFinite(performIn)) continue
-    throw new HighkiqError('INVALID_JOB', `score and performIn of the ordered job ${id} must be finite numbers`)
-  }
-}
+import type { WaitingTable } from './waiting.ts'
 
 export function pushItems(
   open: OpenQueue,
@@ -73,19 +53,4 @@ export function pushItems(
   flights.noteWaiting(open.id, alsoInFlight)
   open.addFresh(alsoInFlight.length > 0 ? fresh.filter((row) => !row.inFlight) : fresh)
   waiting.enter(open.id, fresh)
-}
-
-function bundle(items: readonly OrderedPush[]): Map<string, Bundle> {
-  const bundles = new Map<string, Bundle>()
-  for (const { id: given, payload, score, performIn, wake } of items) {
-    const id = given.toWellFormed()
-    let one = bundles.get(id)
-    if (!one) {
-      one = { payloads: [], performIn, wake: Number.POSITIVE_INFINITY }
-      bundles.set(id, one)
-    }
-    one.payloads.push([payload.toWellFormed(), score])
-    if (wake) one.wake = Math.min(one.wake, performIn)
-  }
-  return bundles
 }

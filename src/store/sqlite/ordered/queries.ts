@@ -1,11 +1,12 @@
 /** Queries of an ordered queue. */
 
 import type { OrderedCounts, OrderedPage, ShardAssignments, OrderedWaiting as Waiting } from '../../contract.ts'
+import type { WaitingRow } from '../../sql/ordered-waiting.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import { behind, idFrom } from './limits.ts'
 import type { OpenQueue } from './open-queue.ts'
-import { type WaitingRow, WaitingTable } from './waiting.ts'
+import { WaitingTable } from './waiting.ts'
 
 /** shard, owner, token, fresh, retries, busy, processed, failed, when the first id is due. */
 type ShardColumns = [number, string | null, number, number, number, number, number, number, string | null]

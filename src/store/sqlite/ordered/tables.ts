@@ -1,6 +1,7 @@
 /** Defines, fills and deletes ordered queues, and assigns their shards to owners. */
 
 import type { AcquiredShard, OrderedPush, OrderedSettleAndFetch, OrderedSettleAndFetchAnswer } from '../../contract.ts'
+import { checkItems } from '../../sql/ordered-pushes.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import { Leases } from '../workers/leases.ts'
@@ -8,7 +9,7 @@ import { OrderedActions } from './actions.ts'
 import { InFlightTable } from './in-flight.ts'
 import { MorgueTable } from './morgue.ts'
 import { nextNumber, OpenQueue } from './open-queue.ts'
-import { checkItems, pushItems } from './push.ts'
+import { pushItems } from './push.ts'
 import { OrderedQueries } from './queries.ts'
 import { SettleAndFetchStep } from './settle-and-fetch.ts'
 import { WaitingTable } from './waiting.ts'

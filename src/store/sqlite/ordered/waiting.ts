@@ -1,28 +1,13 @@
 /** Waiting ids. The row of an id has its payload, or several payloads are in a table of their own. */
 
 import { ORDERED_STEP, type ScoredPayload } from '../../contract.ts'
+import { addInside, type Change, type WaitingRow } from '../../sql/ordered-waiting.ts'
 import { Tables } from '../file/database.ts'
 import type { Value } from '../file/driver.ts'
 import { sql } from '../sql.generated.ts'
-import type { WaitingPosition } from './open-queue.ts'
-
-export interface WaitingRow extends WaitingPosition {
-  id: string
-  crashes: number
-  suspect: number
-  /** The number of payloads; 0: none yet. */
-  size: number
-  /** The score of the payload in the row; null, like the text: the payloads are in their table. */
-  score: number | null
-  error: string | null
-  text: string | null
-}
 
 /** The bound of all payloads of an id. */
 const ALL: [score: number, text: string] = [Number.POSITIVE_INFINITY, '']
-
-/** A row, and payloads to add to it. */
-export type Change = readonly [row: WaitingRow, payloads: readonly ScoredPayload[]]
 
 type Listed = [string, number, number, string, number, number, number, number, string, string | null, string | null]
 
@@ -221,29 +206,4 @@ function valuesOf(r: WaitingRow): Value[] {
 /** Returns the values of a row in the order of the statement `addFresh`. */
 function freshValuesOf({ id, shard, performIn, score, text }: WaitingRow): Value[] {
   return [id, shard, performIn, score, text]
-}
-
-/** Returns the row with its only payload. */
-export function withPayload(row: WaitingRow, [text, score]: ScoredPayload): WaitingRow {
-  return Object.assign(row, { size: 1, text, score })
-}
-
-/** Adds payloads within the row, if it has at most one payload then. Returns false if they need their table. */
-function addInside(row: WaitingRow, payloads: readonly ScoredPayload[]): boolean {
-  const [first] = payloads
-  if (!first) return true
-  if (payloads.length > 1) return false
-  const [text, score] = first
-  if (row.size === 0) {
-    withPayload(row, first)
-    return true
-  }
-  if (row.text !== text) return false
-  row.score = Math.min(row.score as number, score)
-  return true
-}
-
-/** Returns a new row without payloads. */
-export function newRow(id: string, position: WaitingPosition): WaitingRow {
-  return { id, ...position, crashes: 0, suspect: 0, size: 0, score: null, error: null, text: null }
 }

@@ -15,6 +15,7 @@ import {
   type TaskSpec,
   type TaskTransferStore,
 } from '../../contract.ts'
+import { BEHIND } from '../../sql/next-jobs.ts'
 import {
   BACKLOG,
   BROKEN,
@@ -28,7 +29,6 @@ import {
 } from '../../sql/task-row.ts'
 import type { Database } from '../file/database.ts'
 import { outcomeOf, remember, SqliteTransferStore } from '../jobs/transfers.ts'
-import { BEHIND } from '../ledgers/backlog.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import type { TaskRow } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'

@@ -8,11 +8,11 @@ import {
   type TransferPage,
   type TransferStore,
 } from '../../contract.ts'
+import { newRow } from '../../sql/ordered-waiting.ts'
 import type { Database } from '../file/database.ts'
 import { heldPage, outcomeOf, remember } from '../jobs/transfers.ts'
 import type { OpenQueue } from '../ordered/open-queue.ts'
 import { OrderedTables } from '../ordered/tables.ts'
-import { newRow } from '../ordered/waiting.ts'
 import { sql } from '../sql.generated.ts'
 import { SqliteTaskTransferStore } from '../tasks/task-transfers.ts'
 
