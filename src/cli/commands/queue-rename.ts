@@ -81,7 +81,7 @@ async function rename(hq: Highkiq, from: string, to: string, { json, watch, ...a
     )
   if (left.ended > 0) lines.push(`left in the dead set, for ${from}: ${plural(left.ended, 'job')} of tasks and batches`)
   lines.push(
-    `not counted, because they come to ${from} later: rows in backlogs, callbacks of tasks and batches, waiting parent jobs`,
+    `not counted: rows in backlogs, callbacks of tasks and batches, and waiting parent jobs, which come to ${from} later`,
   )
   if (moved === 0 && lines.length === 2) lines.push(`no job of ${from} was found that can move: check its name`)
   printResult(json, { moved, left }, lines.join('\n'))
