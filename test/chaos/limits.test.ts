@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { bench, gate, Heard, until } from '../engine/bench.ts'
+import { newSchema, sharedPostgres } from '../postgres/server.ts'
+import { onPostgres } from '../postgres/suite.ts'
 import { startServer } from '../redis/server.ts'
 import { onRedis } from '../redis/suite.ts'
 import { limitsUnder } from './limits-property.ts'
@@ -36,6 +38,17 @@ onRedis('the steps of limits on Redis', () => {
     for (const seed of seeds) {
       await server.ask('FLUSHALL')
       expect(await limitsUnder(server.url(), seed)).toEqual([])
+    }
+  })
+})
+
+onPostgres('the steps of limits on PostgreSQL', () => {
+  test(TITLE, { timeout }, async () => {
+    const server = await sharedPostgres()
+    for (const seed of seeds) {
+      const schema = newSchema()
+      expect(await limitsUnder(server.url(`?schema=${schema}`), seed)).toEqual([])
+      await server.query(`DROP SCHEMA ${schema} CASCADE`)
     }
   })
 })
