@@ -18,7 +18,7 @@ export function isBusy(thrown) {
  */
 export async function forEachSeed(work) {
   const end = (thrown) => {
-    if (!isBusy(thrown)) console.error(thrown)
+    console.error(isBusy(thrown) ? `${thrown.code}: ${thrown.message}` : thrown)
     process.exit(isBusy(thrown) ? BUSY_CODE : 1)
   }
   process.on('uncaughtException', end)
