@@ -70,7 +70,7 @@ const FILTER: Readonly<Record<string, OptionKind>> = {
 
 /** A search begins to read no further source after this time, and reads one source about as long at most. */
 const SEARCH_MS = 150
-/** A count of all states takes about this long. */
+/** A count of all states takes about this long. When reading the totals takes long, the states have half of it. */
 const COUNT_MS = 250
 /** The store does not count these rows. */
 const ROWS = { rejected: null, finished: null }
@@ -135,6 +135,7 @@ export class AllJobs {
   async count(filter: JobsFilter = {}, view: SearchView = {}): Promise<StateCount[]> {
     const matcher = await this.#matcherOf('jobs.count', filter, view)
     const { store, now } = this.#port.app
+    const asked = performance.now()
     const [stats, succeeded, ordered] = await Promise.all([
       statsOf(store, now()),
       store.jobSets.size('finished'),
@@ -145,10 +146,11 @@ export class AllJobs {
     const { states } = matcher
     const counts: StateCount[] = []
     const began = performance.now()
+    const ms = Math.max(COUNT_MS - (began - asked), COUNT_MS / 2)
     for (const [i, state] of states.entries()) {
       const size = sizes[state]
       // The time that a state does not need goes to those after it.
-      const end = began + (COUNT_MS * (i + 1)) / states.length
+      const end = began + (ms * (i + 1)) / states.length
       if (size === null && matcher.isOpen && filter.states === undefined) continue
       const count =
         matcher.isOpen && size !== null

@@ -8,6 +8,7 @@ import { Queue, QueuedJob } from './queue.ts'
 import { rowSource } from './row-source.ts'
 import { type Running, RunningSet, runningAmong } from './running.ts'
 import { JobSet } from './set.ts'
+import { ShortQueues } from './short-queues.ts'
 import {
   cancelPages,
   isIn,
@@ -44,7 +45,9 @@ export async function sourcesOf(port: SearchPort, matcher: Matcher): Promise<Sou
     } else if (state === 'queued') {
       const { queue } = matcher
       const queues = (await store.jobs.queues(queue === undefined ? undefined : [queue])).filter(({ size }) => size > 0)
-      for (const name of queues.map(({ name }) => name).sort()) sources.push(queueSource(app, matcher, name))
+      const names = queues.map(({ name }) => name).sort()
+      const short = new ShortQueues(store, matcher.inQueue.needle, names)
+      for (const name of names) sources.push(queueSource(app, matcher, name, short))
     } else sources.push(setSource(app, matcher, state, SETS[state]))
   }
   return sources
@@ -81,7 +84,7 @@ function setSource(
   }
 }
 
-function queueSource(app: AppPort, { inQueue, ...matcher }: Matcher, queue: string): Source {
+function queueSource(app: AppPort, { inQueue, ...matcher }: Matcher, queue: string, shortQueues: ShortQueues): Source {
   const hitOf = (item: { text: string; at: string }): JobHit => {
     const job = new QueuedJob(app, queue, item)
     return { state: 'queued', job, at: job.enqueuedAt ?? job.createdAt }
@@ -90,7 +93,12 @@ function queueSource(app: AppPort, { inQueue, ...matcher }: Matcher, queue: stri
   return {
     state: 'queued',
     name: queue,
-    read: async ({ after, limit }) => {
+    async read({ after, limit }) {
+      // Without a needle all jobs would be returned, and most of them dropped.
+      const short = after === null && inQueue.needle !== '' ? await shortQueues.read(queue) : undefined
+      if (short && short.items.length <= limit) {
+        return { items: short.items.filter(isHit).map(hitOf), next: null, scanned: short.scanned }
+      }
       const page = await app.store.search.scanQueue(queue, inQueue.needle, { after: after ?? undefined, limit })
       return { ...page, items: page.items.filter(isHit).map(hitOf) }
     },

@@ -236,6 +236,28 @@ test('a search goes on where it stopped when a queue is gone meanwhile, and miss
   expect([...first.items, ...items].map(({ job }) => job.queue)).toEqual(['a', 'c'])
 })
 
+test('a search reads many short queues in one call of the store, and a long one page by page', async () => {
+  const t = bench()
+  const queues = Array.from({ length: 40 }, (_, n) => `q${n + 10}`)
+  const job = (queue: string, n: number) => {
+    const body = text(n, { queue, args: customer(n % 2 ? 7 : 8) })
+    return { to: 'queue', queue, end: 'back', text: body } as const
+  }
+  const jobs = queues.flatMap((queue, q) => [0, 1, 2].map((n) => job(queue, 3 * q + n)))
+  const long = Array.from({ length: 2100 }, (_, n) => job('q30', 1000 + n))
+  await t.hq.store.jobs.push([...jobs, ...long], t.clock.now())
+  const { search } = t.hq.store
+  const [short, whole] = [vi.spyOn(search, 'scanQueues'), vi.spyOn(search, 'scanQueue')]
+  const filter: JobsFilter = { states: ['queued'], args: { '0.customer': 7 } }
+  const expected = jobs.concat(long).filter(({ text }) => text.includes('"customer":7'))
+  const { hits } = await walked(t, filter, 500)
+  expect(hits.map(({ job }) => job.text).sort()).toEqual(expected.map(({ text }) => text).sort())
+  expect(short.mock.calls.length).toBeLessThan(10)
+  expect(new Set(whole.mock.calls.map(([queue]) => queue))).toEqual(new Set(['q30']))
+  const counted = await t.hq.jobs.count({ ...filter, queue: 'q12' })
+  expect(counted).toMatchObject([{ matching: 1, scanned: 3, complete: true }])
+})
+
 test('an action applies to all jobs that match, in the states that it names', async () => {
   const t = bench()
   const mails = (from: number) =>
