@@ -3,6 +3,7 @@ import { openSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Highkiq } from 'highkiq'
 import { endAs } from '../jobs.js'
+import { LIMIT } from './workloads.js'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
 
@@ -26,18 +27,31 @@ export function harnessApp(url, write) {
     write('ended', n, now())
     endAs(kind, n, ctx.payload)
   }
+  const grouped = async (_ctx, group, n) => {
+    const call = ++calls
+    write('call', call, group, now(), n)
+    await pause(n)
+    write('called', call, group, now())
+  }
   // No end to crashes: the same job may be hit again and again.
   const options = { retry: 1, retryIn: () => 0.05, maxCrashes: 1_000_000 }
+  const callback = (name) => hq.job(name, options, (ctx, bid) => write('callback', name, bid, ctx.jid))
   const ordered = { shards: 5, batchSize: 5, retryIn: () => 0.05, maxCrashes: 1_000_000 }
   return {
     hq,
     Plain: hq.job('Plain', options, handler),
     Row: hq.job('Row', options, handler),
+    Unique: hq.job('Unique', { ...options, unique: { by: (group) => group } }, grouped),
+    Limited: hq.job('Limited', { ...options, limit: { concurrency: LIMIT, by: (group) => group } }, grouped),
+    Member: hq.job('Member', options, grouped),
+    callbacks: { onSuccess: callback('Success'), onComplete: callback('Complete'), onDeath: callback('Death') },
+    Tick: hq.job('Tick', options, (ctx, tick) => write('tick', tick, ctx.jid)),
     Ordered: hq.ordered('Ordered', ordered, async (_ctx, batch) => {
       const call = ++calls
-      for (const [id, payloads] of batch) write('call', call, id, now(), payloads.map(({ n }) => n).join(','))
+      for (const [id, payloads] of batch)
+        write('call', call, `ordered:${id}`, now(), payloads.map(({ n }) => n).join(','))
       await pause(call)
-      for (const id of batch.keys()) write('called', call, id, now())
+      for (const id of batch.keys()) write('called', call, `ordered:${id}`, now())
     }),
   }
 }

@@ -1,17 +1,24 @@
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
 
 /** What is known of the push of a job. */
-export const PUSH = { none: 0, begun: 1, stored: 2, unsure: 3 } as const
+export const PUSH = { none: 0, begun: 1, stored: 2, unsure: 3, refused: 4 } as const
 
-/** The call of an ordered handler for one id, with times in microseconds. */
-export interface OrderedRun {
-  id: string
+/** The run of jobs of a group, with times in microseconds. */
+export interface Run {
+  group: string
   numbers: number[]
   began: number
   /** Absent: its process died first. */
   ended?: number
   /** Its process lost its lease meanwhile, so another one may have begun before it ended. */
   isFenced?: boolean
+}
+
+/** The jobs of a task or of a batch. */
+export interface Together {
+  id: string
+  from: number
+  count: number
 }
 
 /** The journal of one process. */
@@ -24,9 +31,9 @@ interface File {
   open: Set<number>
   /** How many have ended. */
   ended: number
-  /** The runs of the ordered queue by call and id: those that have not ended, and all in their order. */
-  openRuns: Map<string, OrderedRun>
-  runs: OrderedRun[]
+  /** The runs of groups: those that have not ended by call and group, and all in their order. */
+  openRuns: Map<string, Run>
+  runs: Run[]
 }
 
 const BYTES = 1 << 20
@@ -39,7 +46,11 @@ export class Journal {
   /** How often each job began, and ended. */
   readonly began: Uint8Array
   readonly ended: Uint8Array
-  readonly tasks: { id: string; from: number; count: number }[] = []
+  readonly tasks: Together[] = []
+  readonly batches: Together[] = []
+  /** The jid of each run of a callback, by its name and the batch, and of each run of a cron entry's job, by its tick. */
+  readonly callbacks = new Map<string, string[]>()
+  readonly ticks = new Map<number, string[]>()
   runs = 0
   /** Jobs that owners had when they died or lost their leases, and that may run again for that. */
   inFlight = 0
@@ -49,7 +60,7 @@ export class Journal {
   readonly #files = new Map<string, File>()
   readonly #buffer = Buffer.alloc(BYTES)
 
-  /** `mostUntold`: the jobs, and runs of the ordered queue, that ended but whose ends a process may not have settled yet. */
+  /** `mostUntold`: the jobs, and runs of groups, that ended but whose ends a process may not have settled yet. */
   constructor(folder: string, jobs: number, mostUntold: { jobs: number; runs: number }) {
     this.#folder = folder
     this.#mostUntold = mostUntold
@@ -58,7 +69,7 @@ export class Journal {
     this.ended = new Uint8Array(jobs)
   }
 
-  get orderedRuns(): OrderedRun[] {
+  get groupedRuns(): Run[] {
     return [...this.#files.values()].flatMap(({ runs }) => runs)
   }
 
@@ -109,21 +120,26 @@ export class Journal {
       file.open.delete(n)
       file.ended++
     } else if (word === 'call') {
-      const run: OrderedRun = { id: a, began: Number(b), numbers: numbers.split(',').map(Number) }
+      const run: Run = { group: a, began: Number(b), numbers: numbers.split(',').map(Number) }
       file.runs.push(run)
       file.openRuns.set(`${what} ${a}`, run)
       for (const one of run.numbers) this.#begin(one)
     } else if (word === 'called') {
-      const run = file.openRuns.get(`${what} ${a}`) as OrderedRun
+      const run = file.openRuns.get(`${what} ${a}`) as Run
       file.openRuns.delete(`${what} ${a}`)
       run.ended = Number(b)
       for (const one of run.numbers) add(this.ended, one)
     } else if (word === 'lost') {
       this.#lose(file)
       for (const run of file.runs) if ((run.ended ?? Number.MAX_VALUE) > Number(a) - FENCED_US) run.isFenced = true
-    } else if (word === 'task') {
-      this.tasks.push({ id: what, from: Number(a), count: Number(b) })
-    } else if (word === 'push' || word === 'stored' || word === 'unsure') {
+    } else if (word === 'task' || word === 'batch') {
+      const all = word === 'task' ? this.tasks : this.batches
+      all.push({ id: what, from: Number(a), count: Number(b) })
+    } else if (word === 'callback') {
+      listAt(this.callbacks, `${what} ${a}`).push(b)
+    } else if (word === 'tick') {
+      listAt(this.ticks, n).push(a)
+    } else if (word === 'push' || word === 'stored' || word === 'unsure' || word === 'refused') {
       const state = word === 'push' ? PUSH.begun : PUSH[word]
       for (let i = n; i < n + Number(a); i++) if (this.push[i] !== PUSH.stored) this.push[i] = state
     }
@@ -146,4 +162,10 @@ export class Journal {
 /** Counts up to 255. */
 function add(counts: Uint8Array, n: number): void {
   counts[n] = Math.min((counts[n] as number) + 1, 255)
+}
+
+function listAt<Key>(lists: Map<Key, string[]>, key: Key): string[] {
+  const list = lists.get(key) ?? []
+  lists.set(key, list)
+  return list
 }

@@ -1,13 +1,16 @@
 import type { EventStatus } from '#dist/store/contract.js'
 import { KINDS, type Kind, type KindName } from '../kinds.ts'
-import { type Journal, type OrderedRun, PUSH } from './journal.ts'
+import { type Journal, PUSH, type Together } from './journal.ts'
+import { faultsOfOrder } from './orders.ts'
 import { kindOf } from './workloads.js'
 
 /** What became of the jobs of a workload, by the journal. */
 export interface Sums {
   jobs: number
-  /** Pushes that the store acknowledged, and those of which nobody knows. */
+  /** Pushes that the store acknowledged; `unsure` are those of which nobody knows. */
   stored: number
+  /** Pushes that a lock of another job refused. */
+  refused: number
   unsure: number
   /** Jobs that ran as often as they must. */
   done: number
@@ -34,16 +37,20 @@ type Chunk = { workload: string; from: number; count: number }
 export function judge(journal: Journal, chunks: readonly Chunk[], stored: Stored): Verdict {
   const workloads: Record<string, Sums> = {}
   const expected = { processed: 0, failed: 0, dead: 0 }
+  const countsOff: string[] = []
   for (const { workload, from, count } of chunks) {
-    workloads[workload] ??= { jobs: 0, stored: 0, unsure: 0, done: 0, lost: 0, repeats: 0 }
+    workloads[workload] ??= { jobs: 0, stored: 0, refused: 0, unsure: 0, done: 0, lost: 0, repeats: 0 }
     const sums = workloads[workload]
     for (let n = from; n < from + count; n++) {
       const kind: Kind = KINDS[kindOf(workload, n) as KindName]
       const [began, ended] = [journal.began[n] as number, journal.ended[n] as number]
       const isStored = journal.push[n] === PUSH.stored
+      const isRefused = journal.push[n] === PUSH.refused
       sums.jobs++
       if (isStored) sums.stored++
+      else if (isRefused) sums.refused++
       else if (journal.push[n] !== PUSH.none) sums.unsure++
+      if (isRefused && began > 0) countsOff.push(`job ${n} of ${workload} ran, and its push was refused`)
       if (!isStored && began === 0) continue
       if (ended >= kind.runs) sums.done++
       else sums.lost++
@@ -54,21 +61,25 @@ export function judge(journal: Journal, chunks: readonly Chunk[], stored: Stored
       expected.dead += kind.dead ? 1 : 0
     }
   }
-  const countsOff = (['processed', 'failed', 'dead'] as const)
-    .filter((name) => stored.stats[name] !== expected[name])
-    .map((name) => `${name} is ${stored.stats[name]}, not ${expected[name]}`)
+  workloads.cron = faultsOfTicks(journal, countsOff)
+  for (const jids of [...journal.callbacks.values(), ...journal.ticks.values()])
+    expected.processed += new Set(jids).size
+  for (const name of ['processed', 'failed', 'dead'] as const) {
+    if (stored.stats[name] !== expected[name]) countsOff.push(`${name} is ${stored.stats[name]}, not ${expected[name]}`)
+  }
   for (const task of journal.tasks) countsOff.push(...faultsOfTask(task, stored))
+  for (const batch of journal.batches) countsOff.push(...faultsOfBatch(batch, journal))
   return { workloads, all: sumOf(Object.values(workloads)), countsOff, ordersBroken: faultsOfOrder(journal) }
 }
 
 function sumOf(all: readonly Sums[]): Sums {
-  const sum: Sums = { jobs: 0, stored: 0, unsure: 0, done: 0, lost: 0, repeats: 0 }
+  const sum: Sums = { jobs: 0, stored: 0, refused: 0, unsure: 0, done: 0, lost: 0, repeats: 0 }
   for (const one of all) for (const name of Object.keys(sum) as (keyof Sums)[]) sum[name] += one[name]
   return sum
 }
 
 /** A task's counts equal its events, and both are what its rows must become. */
-function faultsOfTask({ id, from, count }: Journal['tasks'][number], { tasks }: Stored): string[] {
+function faultsOfTask({ id, from, count }: Together, { tasks }: Stored): string[] {
   const task = tasks.get(id)
   const expected = Array.from({ length: count }, (_, i) => KINDS[kindOf('tracked', from + i) as KindName].status)
   const text = (statuses: readonly string[]) => {
@@ -85,24 +96,27 @@ function faultsOfTask({ id, from, count }: Journal['tasks'][number], { tasks }: 
   return faults
 }
 
-/** Ids that two calls had at the same time, and versions that first came after a later one. */
-function faultsOfOrder(journal: Journal): string[] {
-  const faults: string[] = []
-  const last = new Map<string, OrderedRun>()
-  const newest = new Map<string, number>()
-  const seen = new Set<number>()
-  for (const run of journal.orderedRuns.sort((a, b) => a.began - b.began)) {
-    const { id, numbers, began } = run
-    const before = last.get(id)
-    if (before && !before.isFenced && before.ended && began < before.ended)
-      faults.push(`id ${id} began at ${began} while another call had it until ${before.ended}`)
-    if (!before || (run.ended ?? 0) > (before.ended ?? 0)) last.set(id, run)
-    for (const [i, n] of numbers.entries()) {
-      if (i > 0 && n <= (numbers[i - 1] as number)) faults.push(`id ${id} got ${numbers}`)
-      if (!seen.has(n) && n < (newest.get(id) ?? -1)) faults.push(`id ${id} got ${n} first after ${newest.get(id)}`)
-      seen.add(n)
-      newest.set(id, Math.max(newest.get(id) ?? -1, n))
-    }
+/** Each callback of a batch is one job, and there are those that its jobs need. */
+function faultsOfBatch({ id, from, count }: Together, { callbacks }: Journal): string[] {
+  const isDead = Array.from({ length: count }, (_, i) => kindOf('batches', from + i)).includes('broken')
+  return ['Success', 'Complete', 'Death'].flatMap((name) => {
+    const expected = name === 'Complete' || (name === 'Death') === isDead ? 1 : 0
+    const jobs = new Set(callbacks.get(`${name} ${id}`)).size
+    return jobs === expected ? [] : [`batch ${id} has ${jobs} jobs ${name}, not ${expected}`]
+  })
+}
+
+/** Each second between the first tick and the last has one job. */
+function faultsOfTicks({ ticks }: Journal, countsOff: string[]): Sums {
+  const times = [...ticks.keys()]
+  // Math.max takes so many arguments only.
+  const [first, last] = [times.reduce((a, b) => Math.min(a, b), Infinity), times.reduce((a, b) => Math.max(a, b), 0)]
+  const jobs = times.length === 0 ? 0 : (last - first) / 1000 + 1
+  let repeats = 0
+  for (const [tick, jids] of ticks) {
+    const different = new Set(jids).size
+    repeats += jids.length - different
+    if (different > 1) countsOff.push(`the tick ${new Date(tick).toISOString()} has ${different} jobs`)
   }
-  return faults
+  return { jobs, stored: jobs, refused: 0, unsure: 0, done: times.length, lost: jobs - times.length, repeats }
 }

@@ -2,7 +2,7 @@
 // with the number of its first job when all are pushed. Its journal says first what it pushes, and then what became of it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { harnessApp, openJournal } from './app.js'
-import { kindOf, VERSIONS } from './workloads.js'
+import { groupOf, kindOf, TOGETHER, VERSIONS } from './workloads.js'
 
 const SINGLES = 10
 const AGAIN_MS = 30
@@ -10,7 +10,7 @@ const DELAY_SECONDS = 0.3
 
 const [url, folder] = process.argv.slice(2)
 const write = openJournal(folder, 'pusher')
-const { hq, Plain, Row, Ordered } = harnessApp(url, write)
+const { hq, Plain, Row, Ordered, Unique, Limited, Member, callbacks } = harnessApp(url, write)
 hq.onError(() => {})
 
 const numbersOf = (from, count) => Array.from({ length: count }, (_, i) => from + i)
@@ -39,20 +39,21 @@ async function pushPart(from, count, push, mayRepeat) {
 /** Pushes in four ways, chunk by chunk: one by one and in bulk, without and with an id that allows to push again. */
 async function pushJobs({ workload, from, count, way }) {
   const isIdempotent = way >= 2
-  const argsOf = (n) => [n, kindOf(workload, n)]
+  const Job = workload === 'limits' ? Limited : Plain
+  const argsOf = (n) => (workload === 'limits' ? [groupOf(workload, n), n] : [n, kindOf(workload, n)])
   const wait = workload === 'scheduled' ? { wait: DELAY_SECONDS } : {}
   if (way % 2 === 1 && workload !== 'scheduled') {
     const numbers = numbersOf(from, count)
     const bulk = () =>
       isIdempotent
-        ? Plain.set({ idempotent: true }).performBulk(numbers.map(argsOf), { jid: numbers.map(jidOf) })
-        : Plain.performBulk(numbers.map(argsOf))
+        ? Job.set({ idempotent: true }).performBulk(numbers.map(argsOf), { jid: numbers.map(jidOf) })
+        : Job.performBulk(numbers.map(argsOf))
     return pushPart(from, count, bulk, isIdempotent)
   }
   for (let at = from; at < from + count; at += SINGLES) {
     const some = numbersOf(at, Math.min(SINGLES, from + count - at))
     const push = (n) =>
-      Plain.set({ ...wait, ...(isIdempotent ? { jid: jidOf(n), idempotent: true } : {}) }).performAsync(...argsOf(n))
+      Job.set({ ...wait, ...(isIdempotent ? { jid: jidOf(n), idempotent: true } : {}) }).performAsync(...argsOf(n))
     await Promise.all(some.map((n) => pushPart(n, 1, () => push(n), isIdempotent)))
   }
 }
@@ -76,7 +77,49 @@ async function pushOrdered({ id, size, from, count }) {
   }
 }
 
-const WAYS = { plain: pushJobs, scheduled: pushJobs, retrying: pushJobs, tracked: pushTask, ordered: pushOrdered }
+/** A push that another job's lock refuses answers the jid of that job. */
+async function pushUnique({ from, count }) {
+  for (let at = from; at < from + count; at += SINGLES) {
+    const numbers = numbersOf(at, Math.min(SINGLES, from + count - at))
+    await Promise.all(
+      numbers.map(async (n) => {
+        let jid
+        write('push', n, 1)
+        await untilStored(async () => {
+          jid = await Unique.set({ jid: jidOf(n), idempotent: true }).performAsync(groupOf('unique', n), n)
+        }, true)
+        write(jid === jidOf(n) ? 'stored' : 'refused', n, 1)
+      }),
+    )
+  }
+}
+
+async function pushTogether({ from, count }, push) {
+  for (let at = from; at < from + count; at += TOGETHER) {
+    const size = Math.min(TOGETHER, from + count - at)
+    await pushPart(at, size, () => push(numbersOf(at, size)))
+  }
+}
+
+const pushBatches = (chunk) =>
+  pushTogether(chunk, async (numbers) => {
+    const bid = await hq.batch(callbacks, () => Plain.performBulk(numbers.map((n) => [n, kindOf('batches', n)])))
+    write('batch', bid, numbers[0], numbers.length)
+  })
+
+/** The children of the root have children of their own, one each. */
+const pushFlows = (chunk) =>
+  pushTogether(chunk, async ([root, ...rest]) => {
+    const nodeOf = (n, children = []) => ({ job: Member, args: [groupOf('flows', n), n], children })
+    const inner = rest.filter((n) => n % 2 === 1)
+    const children = inner.map((n) => nodeOf(n, rest.includes(n + 1) ? [nodeOf(n + 1)] : []))
+    await hq.flow(nodeOf(root, children))
+  })
+
+const WAYS = {
+  ...{ plain: pushJobs, scheduled: pushJobs, retrying: pushJobs, limits: pushJobs },
+  ...{ tracked: pushTask, ordered: pushOrdered, unique: pushUnique, batches: pushBatches, flows: pushFlows },
+}
 
 process.on('message', async (chunk) => {
   await WAYS[chunk.workload](chunk)

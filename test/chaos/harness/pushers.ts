@@ -84,11 +84,15 @@ export class Pushers {
 
   /** What a killed process has not pushed: with an id also jobs of which it did not know whether they were stored. */
   #restOf(chunk: Chunk): Chunk {
-    const mayRepeat = chunk.workload === 'ordered' || (chunk.way >= 2 && chunk.workload !== 'tracked')
-    let { from } = chunk
+    const { workload, way } = chunk
+    const isOnce = ['tracked', 'batches', 'flows'].includes(workload)
+    const mayRepeat = ['ordered', 'unique'].includes(workload) || (way >= 2 && !isOnce)
     const end = chunk.id + chunk.size
-    const isPushed = (n: number) =>
-      this.#journal.push[n] === PUSH.stored || (!mayRepeat && this.#journal.push[n] !== PUSH.none)
+    const isPushed = (n: number) => {
+      const state = this.#journal.push[n]
+      return state === PUSH.stored || state === PUSH.refused || (!mayRepeat && state !== PUSH.none)
+    }
+    let { from } = chunk
     while (from < end && isPushed(from)) from++
     return { ...chunk, from, count: end - from }
   }

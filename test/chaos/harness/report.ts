@@ -1,7 +1,7 @@
 import type { Sums } from './oracle.ts'
 import type { Outcome } from './round.ts'
 
-const COLUMNS: (keyof Sums)[] = ['jobs', 'stored', 'unsure', 'done', 'lost', 'repeats']
+const COLUMNS: (keyof Sums)[] = ['jobs', 'stored', 'refused', 'unsure', 'done', 'lost', 'repeats']
 const SHOWN = 5
 
 /** A table of the workloads, and what was wrong. */

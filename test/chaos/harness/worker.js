@@ -3,7 +3,8 @@ import { harnessApp, now, openJournal } from './app.js'
 
 const [url, folder, concurrency] = process.argv.slice(2)
 const write = openJournal(folder, 'worker')
-const { hq } = harnessApp(url, write)
+const { hq, Tick } = harnessApp(url, write)
+hq.cron('ticks', '* * * * * *', Tick, { args: (tick) => [tick.getTime()], missed: 'all' })
 hq.onError((error, about) => {
   if (error.code === 'LEASE_LOST' && about.owner) write('lost', about.owner, now())
 })
