@@ -142,9 +142,9 @@ async function workedOff(
 ): Promise<string[]> {
   let [last, since] = [-1, performance.now()]
   for (;;) {
-    const { enqueued, backlog, retries, scheduled, fetched } = await hq.store.metrics.totals()
+    const { enqueued, limited, backlog, retries, scheduled, fetched } = await hq.store.metrics.totals()
     const { length, busy } = await Ordered.stats()
-    const left = { enqueued, backlog, retries, scheduled, fetched, ordered: length + busy }
+    const left = { enqueued, limited, backlog, retries, scheduled, fetched, ordered: length + busy }
     if (pushers.isDone && Object.values(left).every((count) => count === 0)) return []
     journal.read()
     if (journal.runs !== last) [last, since] = [journal.runs, performance.now()]
