@@ -48,9 +48,14 @@ export class Crew {
     return victim?.pid
   }
 
+  /** Chooses one that works. */
+  one(random: () => number): ChildProcess | undefined {
+    return this.#workers[Math.floor(random() * this.#workers.length)]
+  }
+
   /** Stops one in the middle of whatever it does, and lets it go on. @returns its pid */
   async freeze(ms: number, random: () => number): Promise<number | undefined> {
-    const victim = this.#workers[Math.floor(random() * this.#workers.length)]
+    const victim = this.one(random)
     victim?.kill('SIGSTOP')
     await sleep(ms)
     victim?.kill('SIGCONT')

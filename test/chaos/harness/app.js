@@ -1,5 +1,5 @@
 // The app of `npm run chaos`. Its jobs write to the journal of their process when they begin and end, before the store knows it.
-import { openSync, writeSync } from 'node:fs'
+import { openSync, readFileSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Highkiq } from 'highkiq'
 import { endAs } from '../jobs.js'
@@ -17,9 +17,18 @@ export function openJournal(folder, role) {
   return (...words) => void writeSync(file, `${words.join(' ')}\n`)
 }
 
-export function harnessApp(url, write) {
+/** Sets the clock of this process again at each SIGUSR2, as a file says. */
+export function clockOf(folder) {
+  let ahead = 0
+  process.on('SIGUSR2', () => {
+    ahead = Number(readFileSync(`${folder}/clock-${process.pid}`, 'utf8'))
+  })
+  return { now: () => Date.now() + ahead }
+}
+
+export function harnessApp(url, write, clock) {
   // No jitter: a retry comes as soon as it can.
-  const hq = new Highkiq({ url, random: () => 0, logger: silent })
+  const hq = new Highkiq({ url, random: () => 0, logger: silent, ...(clock ? { clock } : {}) })
   let calls = 0
   const handler = async (ctx, n, kind) => {
     write('began', n, now())

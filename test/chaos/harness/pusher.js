@@ -1,7 +1,7 @@
 // One process of `npm run chaos` that pushes chunks of jobs: pusher.js URL FOLDER. It gets each chunk as a message, and answers
 // with the number of its first job when all are pushed. Its journal says first what it pushes, and then what became of it.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { harnessApp, openJournal } from './app.js'
+import { clockOf, harnessApp, openJournal } from './app.js'
 import { groupOf, kindOf, TOGETHER, VERSIONS } from './workloads.js'
 
 const SINGLES = 10
@@ -10,7 +10,7 @@ const DELAY_SECONDS = 0.3
 
 const [url, folder] = process.argv.slice(2)
 const write = openJournal(folder, 'pusher')
-const { hq, Plain, Row, Ordered, Unique, Limited, Member, callbacks } = harnessApp(url, write)
+const { hq, Plain, Row, Ordered, Unique, Limited, Member, callbacks } = harnessApp(url, write, clockOf(folder))
 hq.onError(() => {})
 
 const numbersOf = (from, count) => Array.from({ length: count }, (_, i) => from + i)

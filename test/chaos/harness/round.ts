@@ -6,12 +6,14 @@ import { fileURLToPath } from 'node:url'
 import type { EventStatus } from '#dist/store/contract.js'
 import { Crew } from '../crew.ts'
 import { harnessApp } from './app.js'
+import type { Fault, Scene } from './fault.ts'
 import { Journal } from './journal.ts'
 import type { StoreName } from './options.ts'
 import { judge, type Stored, type Verdict } from './oracle.ts'
 import { planOf, type Strike } from './plan.ts'
+import { faultsOfProcesses } from './process-faults.ts'
 import { Pushers } from './pushers.ts'
-import { type Fault, faultsOfProcesses, SCENES, type Scene } from './scene.ts'
+import { SCENES } from './scene.ts'
 import { chunksOf } from './workloads.js'
 
 const WORKER = fileURLToPath(new URL('worker.js', import.meta.url))
@@ -73,7 +75,7 @@ async function strikeAndJudge(options: RoundOptions, scene: Scene, folder: strin
   const chunks = chunksOf(jobs, options.workloads)
   const workers = new Crew({ url, folder, processes: 3, concurrency: CONCURRENCY, program: WORKER })
   const pushers = new Pushers({ url, folder, processes: 2, chunks, journal })
-  const all: Record<string, Fault> = { ...faultsOfProcesses(workers, pushers.crew), ...scene.faults }
+  const all: Record<string, Fault> = { ...faultsOfProcesses(workers, pushers.crew, folder), ...scene.faults }
   const wanted = Object.keys(all).filter(
     (name) => options.faults.length === 0 || options.faults.some((word) => name.includes(word)),
   )

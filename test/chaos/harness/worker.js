@@ -1,9 +1,9 @@
 // One worker process of `npm run chaos`: worker.js URL FOLDER CONCURRENCY
-import { harnessApp, now, openJournal } from './app.js'
+import { clockOf, harnessApp, now, openJournal } from './app.js'
 
 const [url, folder, concurrency] = process.argv.slice(2)
 const write = openJournal(folder, 'worker')
-const { hq, Tick } = harnessApp(url, write)
+const { hq, Tick } = harnessApp(url, write, clockOf(folder))
 hq.cron('ticks', '* * * * * *', Tick, { args: (tick) => [tick.getTime()], missed: 'all' })
 hq.onError((error, about) => {
   if (error.code === 'LEASE_LOST' && about.owner) write('lost', about.owner, now())

@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Address } from '../../postgres/address.ts'
+import { type PostgresServer, startPostgres } from '../../postgres/server.ts'
+import { type Fault, millisecondsOf, PAUSED_MS, type Scene } from './fault.ts'
+
+/** A primary behind an address that cuts connections, and that leads to the standby after a failover. */
+export async function postgresScene(): Promise<Scene> {
+  // A crash of the server, unlike one of the machine, keeps what was written without fsync.
+  let server = await startPostgres({ synchronous_commit: true })
+  const [address, calmAddress] = [await Address.open(server.port), await Address.open(server.port)]
+  const onServer = (strike: Fault['strike']): Fault => ({ victim: 'server', strike })
+  const urlOf = ({ port }: Address) => {
+    const url = new URL(server.url())
+    url.port = String(port)
+    return url.href
+  }
+  return {
+    url: urlOf(address),
+    calmUrl: urlOf(calmAddress),
+    faults: {
+      'kill server': onServer(async () => {
+        await server.kill()
+        await server.start()
+      }),
+      'restart server': onServer(async () => {
+        await server.stop()
+        await server.start()
+      }),
+      'kill clients': onServer(({ pick }) =>
+        server.query(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'highkiq%' AND pid % 3 = $1",
+          [Math.floor(pick * 3)],
+        ),
+      ),
+      'cut connections': onServer(async (strike) => {
+        const end = performance.now() + millisecondsOf(PAUSED_MS, strike)
+        for (; performance.now() < end; await sleep(100)) address.moveTo(server.port)
+      }),
+      'fail over': onServer(async () => {
+        const old = server
+        const standby = await synchronousStandby(old)
+        await old.kill()
+        address.moveTo(undefined)
+        await standby.query('SELECT pg_promote()')
+        server = standby
+        for (const one of [address, calmAddress]) one.moveTo(standby.port)
+        await old.remove()
+      }),
+    },
+    async close() {
+      for (const one of [address, calmAddress]) one.close()
+      await server.remove()
+    },
+  }
+}
+
+/** Starts a standby that has all that its primary has acknowledged, and that each further commit waits for. */
+async function synchronousStandby(primary: PostgresServer): Promise<PostgresServer> {
+  const standby = await startPostgres({ synchronous_commit: true }, primary.port)
+  await primary.query("ALTER SYSTEM SET synchronous_standby_names = '*'")
+  await primary.query('SELECT pg_reload_conf()')
+  for (;;) {
+    const [row] = await primary.query("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'")
+    if (row) break
+    await sleep(20)
+  }
+  // This commit waits for the standby, and with it all before it.
+  await primary.query('CREATE TABLE IF NOT EXISTS public.failovers (n integer)')
+  return standby
+}

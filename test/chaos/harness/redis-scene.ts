@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startProxy } from '../../redis/proxy.ts'
+import { startServer } from '../../redis/server.ts'
+import { type Fault, millisecondsOf, PAUSED_MS, type Scene } from './fault.ts'
+
+/** A server that keeps what it has answered, behind a proxy that cuts connections. */
+export async function redisScene(_folder: string, seed: number): Promise<Scene> {
+  const server = await startServer({ appendonly: true, appendfsync: 'always' })
+  const proxy = await startProxy(server, seed)
+  const onServer = (strike: Fault['strike']): Fault => ({ victim: 'server', strike })
+  return {
+    url: proxy.url(),
+    calmUrl: server.url(),
+    faults: {
+      'kill server': onServer(async () => {
+        await server.kill()
+        await server.start()
+      }),
+      'restart server': onServer(() => server.restart()),
+      'freeze server': onServer(async (strike) => {
+        server.freeze()
+        await sleep(millisecondsOf(PAUSED_MS, strike))
+        server.thaw()
+      }),
+      'pause clients': onServer(async (strike) => {
+        const ms = Math.round(millisecondsOf(PAUSED_MS, strike))
+        await server.ask('CLIENT', 'PAUSE', String(ms), 'ALL')
+        await sleep(ms)
+      }),
+      'kill clients': onServer(async ({ pick }) => {
+        const [list = ''] = await server.ask('CLIENT', 'LIST', 'TYPE', 'normal')
+        const ids = [...list.matchAll(/^id=(\d+) .* cmd=(?!client)/gm)].map(([, id = '']) => id)
+        const from = Math.floor(pick * ids.length)
+        for (const id of ids.slice(from, from + 5)) await server.ask('CLIENT', 'KILL', 'ID', id)
+      }),
+      'flush scripts': onServer(() => server.ask('SCRIPT', 'FLUSH')),
+      'fill memory': onServer(async (strike) => {
+        await server.ask('CONFIG', 'SET', 'maxmemory', '1')
+        await sleep(millisecondsOf(PAUSED_MS, strike))
+        await server.ask('CONFIG', 'SET', 'maxmemory', '0')
+      }),
+      'cut connections': onServer(async (strike) => {
+        proxy.set({ cut: 60, halve: 0.2, sever: 0.005 })
+        await sleep(millisecondsOf(PAUSED_MS, strike))
+        proxy.calm()
+      }),
+    },
+    async close() {
+      await proxy.close()
+      await server.remove()
+    },
+  }
+}
