@@ -1,9 +1,6 @@
 import type { Strike } from './plan.ts'
 
-/**
- * A fault, and whom it befalls: the next one of the same victim waits until it is over. Resolves with the pid of a worker that
- * it killed.
- */
+/** A fault, and whom it befalls: the next one of the same victim waits until it is over. */
 export interface Fault {
   victim: 'workers' | 'pushers' | 'server'
   strike(strike: Strike): Promise<unknown>

@@ -27,6 +27,8 @@ interface File {
   pid: number
   offset: number
   rest: string
+  /** Its loss was counted when it was struck. */
+  isCounted: boolean
   /** The jobs that run. */
   open: Set<number>
   /** How many have ended. */
@@ -82,19 +84,25 @@ export class Journal {
       if (!file) {
         const isWorker = role === 'worker'
         const open = { open: new Set<number>(), ended: 0, openRuns: new Map(), runs: [] }
-        file = { isWorker, pid: Number(pid), offset: 0, rest: '', ...open }
+        file = { isWorker, pid: Number(pid), offset: 0, rest: '', isCounted: false, ...open }
         this.#files.set(name, file)
       }
       this.#readFile(`${this.#folder}/${name}`, file)
     }
   }
 
-  /** The owner in this process is lost: the process was killed. */
-  killed(pid: number): void {
+  /**
+   * Counts an owner that was killed or frozen. The store had `jobs` jobs with it, and ids of the ordered queue in flight: those
+   * of which it began versions may come again.
+   */
+  lose(pid: number, jobs: number, ids: readonly string[]): void {
     this.read()
     // The newest with this pid.
     const file = [...this.#files.values()].findLast((one) => one.pid === pid && one.isWorker)
-    if (file) this.#lose(file)
+    const last = ids.map((id) => file?.runs.findLast(({ group }) => group === `ordered:${id}`)?.numbers.length ?? 0)
+    this.inFlight += last.reduce((sum, n) => sum + n, jobs)
+    this.lostOwners++
+    if (file) file.isCounted = true
   }
 
   #readFile(path: string, file: File): void {
@@ -130,7 +138,8 @@ export class Journal {
       run.ended = Number(b)
       for (const one of run.numbers) add(this.ended, one)
     } else if (word === 'lost') {
-      this.#lose(file)
+      if (!file.isCounted) this.#loseUnseen(file)
+      file.isCounted = false
       for (const run of file.runs) if ((run.ended ?? Number.MAX_VALUE) > Number(a) - FENCED_US) run.isFenced = true
     } else if (word === 'task' || word === 'batch') {
       const all = word === 'task' ? this.tasks : this.batches
@@ -150,9 +159,10 @@ export class Journal {
     this.runs++
   }
 
-  #lose(file: File): void {
+  /** Counts an owner that lost its lease on a busy machine: nobody has looked what the store had with it. */
+  #loseUnseen(file: File): void {
     const { jobs, runs } = this.#mostUntold
-    const ordered = [...file.runs.filter(({ ended }) => ended !== undefined).slice(-runs), ...file.openRuns.values()]
+    const ordered = file.runs.filter(({ group }) => group.startsWith('ordered:')).slice(-runs)
     const payloads = ordered.reduce((sum, { numbers }) => sum + numbers.length, 0)
     this.inFlight += file.open.size + Math.min(file.ended, jobs) + payloads
     this.lostOwners++

@@ -13,11 +13,26 @@ const CLOCK_MS = [-15_000, 15_000] as const
 /** Fewer than any process has open: it opens none. */
 const NO_FILES = 3
 
-/** The faults of processes, which all stores have. */
-export function faultsOfProcesses(workers: Crew, pushers: Crew, folder: string): Record<string, Fault> {
-  const kill = (crew: Crew) => (strike: Strike) => crew.replace(() => strike.pick)
-  const freeze = (crew: Crew) => async (strike: Strike) => {
-    await crew.freeze(millisecondsOf(FROZEN_MS, strike), () => strike.pick)
+/** The faults of processes, which all stores have. `lose` counts what a stopped worker has. */
+export function faultsOfProcesses(
+  workers: Crew,
+  pushers: Crew,
+  folder: string,
+  lose: (pid: number) => Promise<void>,
+): Record<string, Fault> {
+  const kill = (crew: Crew, strike: Strike) => crew.replace(() => strike.pick)
+  const freeze = (crew: Crew, strike: Strike) => crew.freeze(millisecondsOf(FROZEN_MS, strike), () => strike.pick)
+  /** Workers on the same host rescue the jobs of a dead process at once, so it is stopped while they are counted. */
+  const killWorker = async (strike: Strike) => {
+    const victim = workers.one(() => strike.pick)
+    victim?.kill('SIGSTOP')
+    if (victim?.pid) await lose(victim.pid)
+    await kill(workers, strike)
+  }
+  const freezeWorker = async (strike: Strike) => {
+    const pid = workers.one(() => strike.pick)?.pid
+    const freezing = freeze(workers, strike)
+    await Promise.all([freezing, pid === undefined ? undefined : lose(pid)])
   }
   const setClock = (crew: Crew) => async (strike: Strike) => {
     const process = crew.one(() => strike.pick)
@@ -33,12 +48,12 @@ export function faultsOfProcesses(workers: Crew, pushers: Crew, folder: string):
     prlimit(pid, `${before.trim()}:`)
   }
   return {
-    'kill worker': { victim: 'workers', strike: kill(workers) },
-    'freeze worker': { victim: 'workers', strike: freeze(workers) },
+    'kill worker': { victim: 'workers', strike: killWorker },
+    'freeze worker': { victim: 'workers', strike: freezeWorker },
     'stop worker': { victim: 'workers', strike: async ({ pick }) => workers.retire(() => pick) },
     'set clock of worker': { victim: 'workers', strike: setClock(workers) },
-    'kill pusher': { victim: 'pushers', strike: async (strike) => void (await kill(pushers)(strike)) },
-    'freeze pusher': { victim: 'pushers', strike: freeze(pushers) },
+    'kill pusher': { victim: 'pushers', strike: (strike) => kill(pushers, strike) },
+    'freeze pusher': { victim: 'pushers', strike: (strike) => freeze(pushers, strike) },
     'set clock of pusher': { victim: 'pushers', strike: setClock(pushers) },
     // On Linux, with util-linux.
     ...(findInPath('prlimit')

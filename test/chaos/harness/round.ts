@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { Highkiq } from 'highkiq'
+import { hasCode } from '#dist/job/errors.js'
 import type { EventStatus } from '#dist/store/contract.js'
 import { Crew } from '../crew.ts'
 import { harnessApp } from './app.js'
@@ -18,8 +20,10 @@ import { chunksOf } from './workloads.js'
 
 const WORKER = fileURLToPath(new URL('worker.js', import.meta.url))
 const CONCURRENCY = 10
-/** Two calls under way at a time, each with as many ends as there are slots. */
-const MOST_UNTOLD = { jobs: 2 * CONCURRENCY, runs: 2 * 5 * 5 }
+/** The most that a worker has, also fetched ahead: jobs, and runs of ids of the ordered queue. */
+const MOST_UNTOLD = { jobs: 150 + CONCURRENCY, runs: 2 * 5 * 5 }
+/** A server may still read what a process sent before it was stopped. */
+const SENT_MS = 50
 const LOOK_MS = 50
 /** A fault strikes sooner when no job has begun for so long. */
 const IDLE_MS = 1000
@@ -75,13 +79,17 @@ async function strikeAndJudge(options: RoundOptions, scene: Scene, folder: strin
   const chunks = chunksOf(jobs, options.workloads)
   const workers = new Crew({ url, folder, processes: 3, concurrency: CONCURRENCY, program: WORKER })
   const pushers = new Pushers({ url, folder, processes: 2, chunks, journal })
-  const all: Record<string, Fault> = { ...faultsOfProcesses(workers, pushers.crew, folder), ...scene.faults }
+  const app = harnessApp(scene.calmUrl, () => {})
+  const lose = async (pid: number) => {
+    const { jobs, ids } = await inFlightOf(app.hq, pid)
+    journal.lose(pid, jobs, ids)
+  }
+  const all: Record<string, Fault> = { ...faultsOfProcesses(workers, pushers.crew, folder, lose), ...scene.faults }
   const wanted = Object.keys(all).filter(
     (name) => options.faults.length === 0 || options.faults.some((word) => name.includes(word)),
   )
   const plan = planOf(seed, jobs, wanted)
   options.announce(plan)
-  const app = harnessApp(scene.calmUrl, () => {})
   try {
     await Promise.all([workers.start(), pushers.crew.start()])
     const strikes = await strikeAll(plan, all, jobs, { journal, pushers })
@@ -107,15 +115,13 @@ async function strikeAll(
   { journal, pushers }: { journal: Journal; pushers: Pushers },
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
-  const striking = new Map<string, Promise<void>>()
+  const striking = new Map<string, Promise<unknown>>()
   for (const [i, strike] of plan.entries()) {
     pushers.release(Math.ceil(((i + 1) / plan.length) * jobs))
     await untilBegun(strike.at, journal)
     const { victim, strike: act } = faults[strike.fault] as Fault
     await striking.get(victim)
-    const acting = act(strike).then((pid) => {
-      if (typeof pid === 'number') journal.killed(pid)
-    })
+    const acting = act(strike)
     // It is awaited below.
     acting.catch(() => {})
     striking.set(victim, acting)
@@ -123,6 +129,24 @@ async function strikeAll(
   }
   await Promise.all(striking.values())
   return counts
+}
+
+/** Returns what the store has with the workers of a process. Asks again while the server is away. */
+async function inFlightOf({ store }: Highkiq, pid: number): Promise<{ jobs: number; ids: string[] }> {
+  await sleep(SENT_MS)
+  const isOf = ({ owner }: { owner: string }) => owner.includes(`:${pid}:`)
+  for (;;) {
+    try {
+      const [{ items }, ordered] = await Promise.all([
+        store.workers.fetched({ limit: 1000 }),
+        store.ordered.inFlight('Ordered'),
+      ])
+      return { jobs: items.filter(isOf).length, ids: ordered.filter(isOf).map(({ id }) => id) }
+    } catch (thrown) {
+      if (!hasCode(thrown, 'STORE_UNREACHABLE') && !hasCode(thrown, 'STORE_TIMEOUT')) throw thrown
+      await sleep(SENT_MS)
+    }
+  }
 }
 
 async function untilBegun(runs: number, journal: Journal): Promise<void> {
