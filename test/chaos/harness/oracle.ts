@@ -30,6 +30,8 @@ export interface Verdict {
 export interface Stored {
   stats: { processed: number; failed: number; dead: number }
   tasks: ReadonlyMap<string, { state: string; counts: Record<string, number>; events: EventStatus[] } | null>
+  /** Locks of unique jobs. */
+  locks: number
 }
 
 type Chunk = { workload: string; from: number; count: number }
@@ -68,6 +70,7 @@ export function judge(journal: Journal, chunks: readonly Chunk[], stored: Stored
     if (stored.stats[name] !== expected[name]) countsOff.push(`${name} is ${stored.stats[name]}, not ${expected[name]}`)
   }
   for (const task of journal.tasks) countsOff.push(...faultsOfTask(task, stored))
+  if (stored.locks > 0) countsOff.push(`${stored.locks} locks of unique jobs are left`)
   for (const batch of journal.batches) countsOff.push(...faultsOfBatch(batch, journal))
   return { workloads, all: sumOf(Object.values(workloads)), countsOff, ordersBroken: faultsOfOrder(journal) }
 }

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findInPath } from '../../../scripts/path.js'
@@ -65,9 +65,10 @@ export function faultsOfProcesses(
   }
 }
 
-/** Reads or sets how many files a process may open. */
+/** Reads or sets how many files a process may open. One that has ended by itself is complained of by its crew. */
 function prlimit(pid: number, limit: string, ...options: string[]): string {
   const isRead = limit.startsWith('--')
   const args = isRead ? ['--nofile', limit, ...options] : [`--nofile=${limit}`]
-  return execFileSync('prlimit', ['--pid', String(pid), ...args], { encoding: 'utf8' })
+  const { stdout } = spawnSync('prlimit', ['--pid', String(pid), ...args], { encoding: 'utf8' })
+  return stdout
 }

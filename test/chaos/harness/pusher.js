@@ -130,4 +130,6 @@ process.once('SIGTERM', async () => {
   process.exit(0)
 })
 process.once('disconnect', () => process.exit(0))
+// Nothing is loaded or connected later, when this process may open no files.
+await untilStored(() => hq.stats(), true)
 process.stdout.write('ready\n')

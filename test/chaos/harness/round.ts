@@ -193,5 +193,6 @@ async function storedOf({ hq }: ReturnType<typeof harnessApp>, journal: Journal)
       }),
     ),
   )
-  return { stats: await hq.stats(), tasks }
+  const { locks } = await hq.store.unique.list({ limit: 1000 }, Date.now())
+  return { stats: await hq.stats(), tasks, locks: locks.length }
 }
