@@ -133,7 +133,8 @@ async function photograph(url, known) {
           ...about,
         })
         const page = await context.newPage()
-        page.setDefaultTimeout(20_000)
+        // Twelve open pages, a shop and its workers share the machine, so one picture can take long.
+        page.setDefaultTimeout(60_000)
         page.on('pageerror', (error) => console.error(`${view}: ${error.message}`))
         return { view, page }
       }),
