@@ -162,8 +162,12 @@ test('a settlement that can not be stored is sent again until it can, and the ha
   const jid = await J.performAsync()
   await beside(t, (db) => exec(db, REFUSE))
   await t.work()
-  await until(() => t.errors.length === 2)
-  expect(t.errors.map(({ about }) => about.during)).toEqual([undefined, 'fetching jobs'])
+  await until(() => t.errors.length === 3)
+  expect(t.errors.map(({ about }) => about.during)).toEqual([undefined, 'fetching jobs', 'fetching jobs'])
+  expect(t.errors.slice(1).map(({ error }) => error.message)).toEqual([
+    expect.stringMatching(/not now/),
+    expect.stringMatching(/could not settle a job.*not now/),
+  ])
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 0, retries: 0, fetched: 1 })
   await beside(t, (db) => exec(db, 'DROP TRIGGER refuse'))
   await t.settled()
@@ -212,7 +216,8 @@ test('a settlement that can not be stored does not block the others', async () =
     processed: 1 as const,
     failed: 0 as const,
   }))
-  expect((await store.workers.settleAndFetch('me', { ...nothing, settlements })).settled).toEqual(['error', 'ok'])
+  const answer = await store.workers.settleAndFetch('me', { ...nothing, settlements })
+  expect(answer).toMatchObject({ settled: ['error', 'ok'], problem: expect.stringMatching(/./) })
 })
 
 test('a worker that is quieted and stopped during a fetch requeues what it fetched and runs nothing twice', async () => {

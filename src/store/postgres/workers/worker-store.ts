@@ -1,4 +1,4 @@
-import { HighkiqError } from '../../../job/errors.ts'
+import { HighkiqError, messageOf } from '../../../job/errors.ts'
 import { packageFile } from '../../../load/package.ts'
 import {
   machineOf,
@@ -223,6 +223,13 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
   async #settleOneByOne(owner: string, request: SettleAndFetch): Promise<SettleAndFetchAnswer> {
     const nothing: SettleAndFetch = { now: request.now, started: [], settlements: [], fetch: { queues: [], n: 0 } }
     const answer: SettleAndFetchAnswer = { fenced: false, started: [], settled: [], fetched: [], cancellations: 0 }
+    const problems = new Set<string>()
+    // An error that says that the store can't be used is about all items of a call, any other one about its item.
+    const refused = (thrown: unknown) => {
+      if (thrown instanceof HighkiqError) throw thrown
+      problems.add(messageOf(thrown))
+      return undefined
+    }
     const alone = async (part: Partial<SettleAndFetch>) => {
       const one = await this.server.write((db) => settleAndFetch(db, owner, { ...nothing, ...part }))
       answer.fenced ||= one.fenced
@@ -230,21 +237,17 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
       return one
     }
     for (const started of request.started) {
-      const one = await alone({ started: [started] }).catch(unlessOfStore)
+      const one = await alone({ started: [started] }).catch(refused)
       answer.started.push(one?.started[0] ?? 'ok')
     }
     for (const settlement of request.settlements) {
-      const one = await alone({ settlements: [settlement] }).catch(unlessOfStore)
+      const one = await alone({ settlements: [settlement] }).catch(refused)
       answer.settled.push(one?.settled[0] ?? 'error')
     }
     answer.fetched = (await alone({ fetch: request.fetch }).catch(() => undefined))?.fetched ?? []
+    if (problems.size > 0) answer.problem = [...problems].join('\n')
     return answer
   }
-}
-
-/** An error that says that the store can't be used is about all items of a call, any other one about its item. */
-function unlessOfStore(thrown: unknown): undefined {
-  if (thrown instanceof HighkiqError) throw thrown
 }
 
 /** Returns the running jobs as columns. */

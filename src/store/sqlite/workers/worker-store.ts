@@ -1,4 +1,4 @@
-import { HighkiqError } from '../../../job/errors.ts'
+import { HighkiqError, messageOf } from '../../../job/errors.ts'
 import { packageFile } from '../../../load/package.ts'
 import {
   machineOf,
@@ -198,6 +198,11 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
   async #settleOneByOne(owner: string, request: SettleAndFetch): Promise<SettleAndFetchAnswer> {
     const nothing: SettleAndFetch = { now: request.now, started: [], settlements: [], fetch: { queues: [], n: 0 } }
     const answer: SettleAndFetchAnswer = { fenced: false, started: [], settled: [], fetched: [], cancellations: 0 }
+    const problems = new Set<string>()
+    const refused = (thrown: unknown) => {
+      problems.add(messageOf(thrown))
+      return undefined
+    }
     const alone = async (part: Partial<SettleAndFetch>) => {
       const one = await this.file.write((db) => settleAndFetch(db, owner, { ...nothing, ...part }, true))
       answer.fenced ||= one.fenced
@@ -205,14 +210,15 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
       return one
     }
     for (const started of request.started) {
-      const one = await alone({ started: [started] }).catch(() => undefined)
+      const one = await alone({ started: [started] }).catch(refused)
       answer.started.push(one?.started[0] ?? 'ok')
     }
     for (const settlement of request.settlements) {
-      const one = await alone({ settlements: [settlement] }).catch(() => undefined)
+      const one = await alone({ settlements: [settlement] }).catch(refused)
       answer.settled.push(one?.settled[0] ?? 'error')
     }
     answer.fetched = (await alone({ fetch: request.fetch })).fetched
+    if (problems.size > 0) answer.problem = [...problems].join('\n')
     return answer
   }
 }
