@@ -50,6 +50,7 @@ export const groups = [
   group('Production', {
     workers: 'Workers',
     guarantees: 'What is guaranteed',
+    chaos: 'Chaos runs',
     deployment: 'Deploy',
     serverless: 'Serverless functions',
     upgrades: 'Upgrade and roll back',

@@ -59,7 +59,8 @@ export function harnessApp(url, write, clock) {
       const call = ++calls
       for (const [id, payloads] of batch)
         write('call', call, `ordered:${id}`, now(), payloads.map(({ n }) => n).join(','))
-      await pause(call)
+      // Long enough that a fault meets some ids in flight.
+      await sleep(call % 10 === 0 ? 50 : 5)
       for (const id of batch.keys()) write('called', call, `ordered:${id}`, now())
     }),
   }
