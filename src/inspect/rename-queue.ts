@@ -1,8 +1,9 @@
 /**
  * Moves the jobs of a queue to another queue of the same store, while workers run. Each job moves in one step, with its
- * priority, its order, and its time in a job set. These stay, because records in the store name the old queue: rows of tasks, jobs
- * of batches, and jobs of cron entries that are not dead. Finished jobs stay, too. What only such a record has is not counted:
- * backlogs, callbacks of tasks and batches, and parent jobs that wait for their children.
+ * priority, its order, and its time in a job set. Rows of tasks and jobs of batches stay, dead ones
+ * too, and jobs of cron entries unless they are dead: records in the store name their queue. Finished jobs stay. Not counted, because
+ * they come to the old queue later: backlogs, callbacks of tasks and batches, parent jobs that wait for their children, and jobs of
+ * other queues with the old one as `retry_queue`.
  */
 
 import type { AppPort } from '../app/port.ts'
@@ -54,9 +55,9 @@ export async function limitLike({ store }: AppPort, from: string, to: string): P
 }
 
 /**
- * Moves the jobs that may move now, until `signal` ends the pass after a page. Two passes in a row that moved
- * nothing and left no job running have missed none: a job may be on its way between two places while one pass reads them.
- * Other programs show a running job only at their next heartbeat.
+ * Moves the jobs that may move now, in one pass, until `signal` ends it after a page. The caller repeats passes until two in a
+ * row moved nothing and left no job running: a job may be on its way between two places while one pass reads them. Other programs
+ * show a running job only at their next heartbeat.
  */
 export async function renamePass(app: AppPort, from: string, to: string, signal?: AbortSignal): Promise<RenamePass> {
   const { store, now } = app

@@ -120,11 +120,11 @@ export function stormSuite({ name, title, program, run }: Storm): void {
 }
 
 /** Rejects after MOST_MS, and says what a storm waits for. */
-async function stuck(url: string, member: SeedCrew, { busyStarts }: SharedCrew): Promise<never> {
+async function stuck(url: string, member: SeedCrew, crew: SharedCrew): Promise<never> {
   await sleep(MOST_MS, undefined, { ref: false })
   const store = openStore(url)
   const waitsFor = member.isWaiting
-    ? `it waits for processes or other seeds (${busyStarts} processes found their stores busy, and were started again)`
+    ? `it waits for processes or other seeds (no process works yet for the seeds [${crew.notReady}]; ${crew.busyStarts} processes found their stores busy, and were started again)`
     : `it has ${JSON.stringify(await store.metrics.totals())}, owners ${JSON.stringify(await store.workers.leases())}`
   await store.close()
   throw new Error(`the storm does not end within ${MOST_MS / 1000} s: ${waitsFor}`)

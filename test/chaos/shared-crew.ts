@@ -33,6 +33,8 @@ export class SharedCrew {
   readonly #fail: (what: string) => void
   readonly #seeds = new Set<SeedCrew>()
   readonly #children: ChildProcess[] = []
+  /** The seeds for which a process that runs has not said that it works. */
+  readonly #starting = new Map<ChildProcess, Set<number>>()
   #requests: Request[] = []
   /** How many processes ended, and were started again, because their stores did not answer in time. */
   busyStarts = 0
@@ -64,6 +66,11 @@ export class SharedCrew {
     this.#seeds.delete(seed)
     if (this.#seeds.size === 0) this.end()
     else this.#perform()
+  }
+
+  /** Returns the seeds for which a process does not work yet. */
+  get notReady(): number[] {
+    return [...new Set(Array.from(this.#starting.values()).flatMap((seeds) => [...seeds]))]
   }
 
   end(): void {
@@ -103,14 +110,19 @@ export class SharedCrew {
   async #spawn(requests: readonly Request[], all: string): Promise<boolean> {
     const child = spawn(process.execPath, [this.#program, all], { stdio: ['ignore', 'pipe', 'inherit'] })
     this.#children.push(child)
-    let left = requests.length
+    const left = new Set(requests.map(({ seed }) => seed.seed))
+    this.#starting.set(child, left)
     return new Promise<boolean>((resolve, reject) => {
       linesIn(child.stdout, (line) => {
         const [, n = '', text = ''] = /^(\d+) (.*)$/.exec(line) ?? []
         if (text !== 'ready') requests[Number(n)]?.seed.heard(text)
-        else if (--left === 0) resolve(true)
+        else {
+          left.delete((requests[Number(n)] as Request).seed.seed)
+          if (left.size === 0) resolve(true)
+        }
       })
       child.once('exit', (code) => {
+        this.#starting.delete(child)
         // A process that is killed is not in the list any more.
         const at = this.#children.indexOf(child)
         if (at < 0) return
