@@ -2,8 +2,8 @@
  * Moves the jobs of a queue to another queue of the same store, while workers run. Each job moves in one step, with its
  * priority, its order, and its time in a job set. Rows of tasks and jobs of batches stay, dead ones
  * too, and jobs of cron entries unless they are dead: records in the store name their queue. Finished jobs stay. Not counted, because
- * they come to the old queue later: backlogs, callbacks of tasks and batches, parent jobs that wait for their children, and jobs of
- * other queues with the old one as `retry_queue`.
+ * they come to the old queue later: backlogs, callbacks of tasks and batches, parent jobs that wait for their children, and jobs
+ * that wait in other queues with the old one as `retry_queue`.
  */
 
 import type { AppPort } from '../app/port.ts'
