@@ -154,10 +154,10 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     await redis.sadd('paused', 'default')
     // The worker waits on the queue, and does not know of the pause.
     await J.performBulk([[1], [2]])
-    await until(async () => (await t.queue()).length === 2)
-    expect((await t.queue()).map(({ args }) => args[0])).toEqual([1, 2])
     expect(await t.hq.store.jobs.pausedQueues()).toEqual(['default'])
     await new Promise((resolve) => setTimeout(resolve, 700))
+    // It may have fetched a job once, which it then requeued.
+    await until(async () => (await t.queue()).map(({ args }) => args[0]).join() === '1,2')
     expect(ran.all).toEqual([0])
     await redis.srem('paused', 'default')
     await promptly(1.5, ran.atLeast(3))
