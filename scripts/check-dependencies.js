@@ -47,7 +47,7 @@ function licenceProblem({ name, version, licenses = [] }) {
   return `${name} ${version}: ${licence}: use another package, or add the licence to ALLOWED`
 }
 
-/** Asks the registry. One that answers no such question, as some mirrors, is no reason to stop. */
+/** Asks the registry. One without an audit endpoint, as some mirrors, does not fail the check. */
 function weaknesses() {
   const { stdout, status } = run('npm', 'audit', '--omit=dev', `--audit-level=${SEVERITY}`, '--json')
   const { metadata, vulnerabilities = {}, message } = JSON.parse(stdout || '{}')

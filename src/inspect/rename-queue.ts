@@ -48,7 +48,7 @@ export async function pauseLike({ store }: AppPort, from: string, to: string): P
   return true
 }
 
-/** Sets the limits of the new queue as those of the old one were set, unless its own were. Returns whether it did. */
+/** Copies the numbers that were set for the limit of the old queue, unless the new one has its own. Returns whether it did. */
 export async function limitLike({ store }: AppPort, from: string, to: string): Promise<boolean> {
   const set = (await store.limits.allSet()).find(({ name }) => name === `queue:${from}`)
   return set !== undefined && store.limits.add({ name: `queue:${to}`, numbers: set.numbers })
@@ -63,13 +63,14 @@ export async function renamePass(app: AppPort, from: string, to: string, signal?
   const { store, now } = app
   const left = { ...NOTHING_LEFT }
   let moved = 0
-  const countOrMove = (text: string, set?: SetName) => {
+  /** Counts a job that stays. */
+  const mayMove = (text: string, set?: SetName) => {
     const reason = reasonToStay(text, set)
     if (reason) left[reason]++
     return !reason
   }
   for (const set of ['schedule', 'retry', 'dead', ...(await limitedSets(store))] as const) {
-    const where = ({ text }: { text: string }) => renamed(text, from, to) !== text && countOrMove(text, set)
+    const where = ({ text }: { text: string }) => renamed(text, from, to) !== text && mayMove(text, set)
     const swapOf = ({ text, score }: Entry): Swap => {
       const after = renamed(text, from, to)
       return { text, score, to: { to: set, text: after, score }, ...changed(app, set, after, score) }
@@ -87,7 +88,7 @@ export async function renamePass(app: AppPort, from: string, to: string, signal?
     const texts = await store.jobs.peek(from, offset, PAGE)
     if (texts.length === 0) break
     const pulls = texts
-      .filter((text) => countOrMove(text))
+      .filter((text) => mayMove(text))
       .map((text): Pull => {
         const queue = priorityName(to, priorityOf(readPayload(text)?.queue ?? ''))
         const after = { to: 'queue', queue, text: renamed(text, from, to), end: 'back' } as const

@@ -23,9 +23,9 @@ const HELP = `
 First let your app push to the new queue, and start workers that serve both queues. If the old queue is paused, the new one
 gets paused, too. Limits that were set for the old queue are set for the new one.
 
-The command waits until no job of the old queue runs. Rows of tasks, jobs of batches and jobs of cron entries stay. These come
-to the old queue later, and are not counted: rows in backlogs, callbacks of tasks and batches, and parent jobs that wait for
-their children. After a crash or Ctrl-C run it again.
+The command waits until no job of the old queue runs. Rows of tasks, jobs of batches and jobs of cron entries stay. Not counted,
+because they come to the old queue later: rows in backlogs, callbacks of tasks and batches, and parent jobs that wait for their
+children. After a crash or Ctrl-C run it again.
 
 Examples:
   highkiq queues rename mail letters

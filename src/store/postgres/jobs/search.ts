@@ -56,7 +56,7 @@ export class PostgresSearchStore extends PostgresArea implements SearchStore {
       return { items, next: isEnd ? null : String(end), scanned }
     })
 
-  /** One statement reads the jobs; which queues are short enough may change before it. */
+  /** One statement reads the jobs. A queue that grew after its size was read is read whole, too. */
   readonly scanQueues: SearchStore['scanQueues'] = (queues, needle) =>
     this.server.read(async (db) => {
       const asked = queues.slice(0, MAX_QUEUES)

@@ -2,8 +2,8 @@
 --
 -- KEYS  are the lists of the queues: those of one queue behind each other.
 -- ARGV  are the needle, most texts, most bytes; of each queue the number of its lists.
--- Returns the number of queues searched, that of their texts; then of each hit the number of its list (from 1 on) and that of the
--- jobs before it, with a colon between them, and its text. It ends before the first queue that has too many texts or bytes.
+-- Returns the number of queues searched and of texts compared; then for each hit LIST:BEFORE and its text. LIST is the number of
+-- its list, from 1 on, and BEFORE that of the jobs before it. It ends before the first queue that has too many texts or bytes.
 -- include: arguments
 
 local FEW = 16
