@@ -27,7 +27,30 @@ onPostgres('pushes that wait for an earlier one', () => {
       expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
       expect(await t.store.jobs.peek('q', 0, 10)).toEqual([0, 1, 3].map((n) => t.job(n)))
     }))
+
+  test('are stored without a notification when the server has no room for one', () =>
+    withBench(postgres, async (t) => {
+      await t.store.jobs.push([toQueue('q', t.job(0))], NOW)
+      await run(t.url, REFUSE_NOTIFY)
+      const refused = () => run(t.url, 'SELECT last_value, is_called FROM highkiq.refused')
+      for (let n = 1; (await refused()).rows[0].is_called === false; n++) {
+        await t.store.jobs.push([toQueue('q', t.job(n))], NOW)
+        expect((await t.store.jobs.peek('q', n, 1))[0]).toBe(t.job(n))
+      }
+    }))
 })
+
+/** Pushes that send a notification fail as if the queue of notifications were full. A sequence remembers that one did. */
+const REFUSE_NOTIFY = `
+  CREATE SEQUENCE highkiq.refused;
+  CREATE FUNCTION highkiq.refuse_notify() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF current_query() LIKE '%pg_notify%' THEN
+      PERFORM nextval('highkiq.refused');
+      RAISE EXCEPTION 'too many notifications in the NOTIFY queue' USING ERRCODE = '54000';
+    END IF;
+    RETURN NEW;
+  END $$;
+  CREATE TRIGGER refuse_notify BEFORE INSERT ON highkiq.ready FOR EACH ROW EXECUTE FUNCTION highkiq.refuse_notify()`
 
 async function run(url: string, sql: string): Promise<pg.QueryResult> {
   const client = new pg.Client(url)

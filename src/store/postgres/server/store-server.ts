@@ -16,6 +16,8 @@ import { Writer } from './writer.ts'
 /** For this many seconds a call whose caller waits for it tries to write. */
 export const ANSWER_SECONDS = 5
 
+/** PostgreSQL's code of an error about a limit of the server. */
+const TOO_MUCH = '54000'
 /** A statement without an answer for this long ends its connection. */
 const QUERY_SECONDS = 30
 /** How often a single statement runs that a deadlock ends. */
@@ -85,7 +87,15 @@ export class StoreServer {
     channels: readonly string[] = [],
   ): Promise<T> {
     const { notifier } = await this.#opened()
-    return notifier.notifyWith(channels, (within) => this.#repeated((db) => work(db, within)))
+    return notifier.notifyWith(channels, async (within) => {
+      try {
+        return await this.#repeated((db) => work(db, within))
+      } catch (thrown) {
+        // The server's queue of notifications is full, because a program does not read its own. Waiters ask at intervals.
+        if (!within || (thrown as { code?: string }).code !== TOO_MUCH) throw thrown
+        return await this.#repeated((db) => work(db))
+      }
+    })
   }
 
   async #repeated<T>(work: (db: Database) => Promise<T>): Promise<T> {

@@ -57,23 +57,13 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
 
   readonly scanQueues: SearchStore['scanQueues'] = (queues, needle) =>
     this.file.read((db) => {
-      const scan: QueuesScan = { items: [], searched: 0, scanned: 0 }
-      let bytes = 0
-      for (const queue of queues.slice(0, MAX_QUEUES)) {
-        const { id, tail } = db.first<{ id: number; tail: number }>(sql.queue.id, queue) ?? { id: -1, tail: 0 }
-        const most = MAX_COMPARED - scan.scanned
-        const sizes = db.all<Sized & { position: number }>(sql.queue.newest, id, tail + 1, most + 1)
-        for (const size of sizes) bytes += size.bytes
-        if (sizes.length > most || bytes > MOST_BYTES) break
-        scan.searched++
-        scan.scanned += sizes.length
-        const last = sizes.at(-1)
-        if (!last) continue
-        const range = [id, last.position, tail + 1] as const
-        const hits = db.all<{ position: number; text: string }>(sql.queue.search, ...range, needle, sizes.length)
-        for (const { position, text } of hits) scan.items.push({ queue, at: String(position), text })
+      // All statements see one state of the file.
+      db.run('SAVEPOINT scan')
+      try {
+        return scanQueues(db, queues, needle)
+      } finally {
+        db.run('RELEASE scan')
       }
-      return scan
     })
 
   /** Searches from the highest score down. The cursor is a (score, text) between two entries. */
@@ -216,4 +206,25 @@ function remove(db: Database, queue: string, position: number, text: string): bo
 function isWithoutEffects(db: Database): boolean {
   const { task, cronRun, lock, unique, batch } = sql
   return ![task.someOpen, cronRun.some, lock.some, unique.some, batch.someOpen].some((statement) => db.first(statement))
+}
+
+/** Searches queues until one has too many jobs or bytes. */
+function scanQueues(db: Database, queues: readonly string[], needle: string): QueuesScan {
+  const scan: QueuesScan = { items: [], searched: 0, scanned: 0 }
+  let bytes = 0
+  for (const queue of queues.slice(0, MAX_QUEUES)) {
+    const { id, tail } = db.first<{ id: number; tail: number }>(sql.queue.id, queue) ?? { id: -1, tail: 0 }
+    const most = MAX_COMPARED - scan.scanned
+    const sizes = db.all<Sized & { position: number }>(sql.queue.newest, id, tail + 1, most + 1)
+    for (const size of sizes) bytes += size.bytes
+    if (sizes.length > most || bytes > MOST_BYTES) break
+    scan.searched++
+    scan.scanned += sizes.length
+    const last = sizes.at(-1)
+    if (!last) continue
+    const range = [id, last.position, tail + 1] as const
+    const hits = db.all<{ position: number; text: string }>(sql.queue.search, ...range, needle, sizes.length)
+    for (const { position, text } of hits) scan.items.push({ queue, at: String(position), text })
+  }
+  return scan
 }
