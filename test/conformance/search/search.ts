@@ -284,6 +284,7 @@ export const search: Case[] = [
   },
   {
     name: 'scanQueues finds a job once that moves from queue to queue meanwhile',
+    shared: true,
     async run(t) {
       const queues = ['a', 'b', 'c']
       const text = t.job('moving')
