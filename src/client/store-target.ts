@@ -49,10 +49,10 @@ export class StoreTarget extends DirectTarget {
 
   put(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
     const asking = this.#recording.refreshed()
-    return asking ? asking.then(() => this.#putAlone(prepared)) : this.#putAlone(prepared)
+    return asking ? asking.then(() => this.#gatherOrPut(prepared)) : this.#gatherOrPut(prepared)
   }
 
-  #putAlone(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
+  #gatherOrPut(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
     const { destination, track } = prepared
     // An idempotent push gets a call of its own, so that its error does not reject other pushes.
     if (!track && !destination.once) return this.#gather(prepared)

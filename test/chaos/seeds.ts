@@ -62,7 +62,9 @@ export function stormSuite({ name, title, program, run }: Storm): void {
     const runGroup = async (first: number, size: number, tries: number) => {
       let wasBusy = false
       const fail = (what: string) =>
-        void wrong.push(`${what}\nRun this again with HIGHKIQ_TEST_SEED=${first} HIGHKIQ_SEEDS=${size * oneIn}`)
+        void wrong.push(
+          `${what}\nRun this again with HIGHKIQ_TEST_SEED=${first} HIGHKIQ_SEEDS=${oneIn > 1 ? Math.max(size * oneIn, ENOUGH + 1) : size}`,
+        )
       const crew = new SharedCrew(program, chance(first), fail)
       onTestFinished(() => crew.end())
       const members = Array.from({ length: size }, (_, n) => crew.join(first + n))

@@ -53,7 +53,6 @@ async function rename(hq: Highkiq, from: string, to: string, { json, watch, ...a
   const { signal, release } = onInterrupt()
   let moved = 0
   let left = NOTHING_LEFT
-  let isPaused = false
   try {
     if (await pauseLike(hq[PORT], from, to)) {
       say(`${to} is paused now, as ${from} is; to resume: highkiq resume ${to}${sameApp(app)}`)
@@ -68,17 +67,16 @@ async function rename(hq: Highkiq, from: string, to: string, { json, watch, ...a
       if (left.running > 0 && left.running !== before) say(`waiting for ${plural(left.running, 'running job')}`)
       if (empty < 2) await sleep(PASS_MS, undefined, { signal }).catch(() => {})
     }
-    isPaused = (await hq.store.jobs.pausedQueues()).includes(from)
     if (signal.aborted) setExitCode(130)
   } finally {
     release()
   }
   const lines = [`moved ${plural(moved, 'job')} from ${from} to ${to}`]
   const stays = textOfRest(left)
-  if (stays)
-    lines.push(
-      `left in ${from}: ${stays}; ${isPaused ? 'resume it, and ' : ''}let a worker serve ${from} until they have run`,
-    )
+  if (stays) {
+    const resume = (await hq.store.jobs.pausedQueues()).includes(from) ? 'resume it, and ' : ''
+    lines.push(`left in ${from}: ${stays}; ${resume}let a worker serve ${from} until they have run`)
+  }
   if (left.ended > 0) lines.push(`left in the dead set, for ${from}: ${plural(left.ended, 'job')} of tasks and batches`)
   lines.push(
     `not counted: rows in backlogs, callbacks of tasks and batches, and waiting parent jobs, which come to ${from} later`,

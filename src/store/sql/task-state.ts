@@ -9,7 +9,7 @@ const TOO_MANY_FAILURES = 'too-many-failures'
 /** A share is checked only from this number of ended rows on. */
 const ENOUGH_FOR_PERCENT = 100
 
-/** What an operation has changed in a task. */
+/** A task that an operation has changed. */
 interface ChangedTask {
   task: TaskColumns
   /** The runs in which a row became `failed` or `error`. A row may be in an earlier run than its task. */

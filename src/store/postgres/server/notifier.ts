@@ -28,7 +28,7 @@ export interface NotifierOptions {
   send(payload: string): Promise<void>
 }
 
-/** What a statement passes to pg_notify. */
+/** The arguments of pg_notify. */
 export interface Notification {
   channel: string
   payload: string

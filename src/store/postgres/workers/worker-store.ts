@@ -225,7 +225,7 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
     const answer: SettleAndFetchAnswer = { fenced: false, started: [], settled: [], fetched: [], cancellations: 0 }
     const problems = new Set<string>()
     // An error that says that the store can't be used is about all items of a call, any other one about its item.
-    const refused = (thrown: unknown) => {
+    const noteProblem = (thrown: unknown) => {
       if (thrown instanceof HighkiqError) throw thrown
       problems.add(messageOf(thrown))
       return undefined
@@ -237,11 +237,11 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
       return one
     }
     for (const started of request.started) {
-      const one = await alone({ started: [started] }).catch(refused)
+      const one = await alone({ started: [started] }).catch(noteProblem)
       answer.started.push(one?.started[0] ?? 'ok')
     }
     for (const settlement of request.settlements) {
-      const one = await alone({ settlements: [settlement] }).catch(refused)
+      const one = await alone({ settlements: [settlement] }).catch(noteProblem)
       answer.settled.push(one?.settled[0] ?? 'error')
     }
     answer.fetched = (await alone({ fetch: request.fetch }).catch(() => undefined))?.fetched ?? []

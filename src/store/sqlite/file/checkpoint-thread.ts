@@ -13,7 +13,7 @@ const MOST_PASSES = 5
 
 const { path, driver, largeFrames } = workerData as CheckpointThreadData
 const db = await openDriver(path, driver)
-// The file must be on disk before the log is cut off. It has an effect on macOS only, as in database.ts.
+// The file must be on disk before the log is cut off. This matters only on macOS, as in database.ts.
 db.exec('PRAGMA checkpoint_fullfsync = ON')
 const port = parentPort as NonNullable<typeof parentPort>
 

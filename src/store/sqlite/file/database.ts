@@ -253,7 +253,7 @@ export class Database {
     const error = this.#tooNew(version) ?? this.#otherEncoding()
     if (error) throw error
     this.exec(`PRAGMA synchronous = ${options.synchronous}`)
-    // It has an effect on macOS only: there an ordinary fsync may leave data in the cache of the disk.
+    // On macOS an ordinary fsync may leave data in the cache of the disk. Elsewhere this changes nothing.
     if (options.synchronous === 'FULL') this.exec('PRAGMA fullfsync = ON')
     this.exec('PRAGMA foreign_keys = ON')
     this.exec('PRAGMA temp_store = MEMORY')

@@ -50,7 +50,7 @@ export class StoreFile {
   }
 
   /**
-   * Runs `work`, which sees one state of the file. A read does not wait for writers, but the file may be locked for a
+   * Runs `work`. Each of its statements sees one state of the file; a SAVEPOINT makes it the same one. A read does not wait for writers, but the file may be locked for a
    * moment. Each read waits for a turn of the event loop, so that repeated reads do not block the process.
    */
   async read<T>(work: (db: Database) => T): Promise<T> {

@@ -199,7 +199,7 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
     const nothing: SettleAndFetch = { now: request.now, started: [], settlements: [], fetch: { queues: [], n: 0 } }
     const answer: SettleAndFetchAnswer = { fenced: false, started: [], settled: [], fetched: [], cancellations: 0 }
     const problems = new Set<string>()
-    const refused = (thrown: unknown) => {
+    const noteProblem = (thrown: unknown) => {
       problems.add(messageOf(thrown))
       return undefined
     }
@@ -210,11 +210,11 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
       return one
     }
     for (const started of request.started) {
-      const one = await alone({ started: [started] }).catch(refused)
+      const one = await alone({ started: [started] }).catch(noteProblem)
       answer.started.push(one?.started[0] ?? 'ok')
     }
     for (const settlement of request.settlements) {
-      const one = await alone({ settlements: [settlement] }).catch(refused)
+      const one = await alone({ settlements: [settlement] }).catch(noteProblem)
       answer.settled.push(one?.settled[0] ?? 'error')
     }
     answer.fetched = (await alone({ fetch: request.fetch })).fetched
