@@ -59,3 +59,31 @@ test('a statement that found the file locked keeps no lock once it has run again
   holder.exec('BEGIN EXCLUSIVE')
   for (const driver of [holder, other]) driver.close()
 })
+
+test.each(['get', 'all'] as const)(
+  'a statement that found the file locked and is not used again keeps no old state of the file (%s)',
+  async (name) => {
+    const dir = mkdtempSync(join(tmpdir(), 'hk-driver-'))
+    onTestFinished(() => rmSync(dir, { recursive: true }))
+    const path = join(dir, 'a.db')
+    const [holder, other] = [await openDriver(path), await openDriver(path)]
+    for (const driver of [holder, other]) driver.exec('PRAGMA busy_timeout = 0')
+    holder.exec('CREATE TABLE t (id)')
+    const version = other.prepare('PRAGMA user_version')
+    const begin = other.prepare('BEGIN IMMEDIATE')
+    holder.exec('BEGIN EXCLUSIVE')
+    expect(() => version[name]()).toThrow('locked')
+    // Still locked: it can't end yet.
+    expect(() => begin.run()).toThrow('locked')
+    holder.exec('COMMIT')
+    holder.exec('PRAGMA journal_mode = WAL')
+    for (let n = 0; n < 3; n++) {
+      holder.exec('INSERT INTO t VALUES (1)')
+      // With an old state of the file this would throw, however often it is tried.
+      begin.run()
+      other.exec('INSERT INTO t VALUES (2)')
+      other.exec('COMMIT')
+    }
+    for (const driver of [holder, other]) driver.close()
+  },
+)

@@ -92,37 +92,56 @@ async function openLibsql(path: string): Promise<Driver> {
     leaveNativeCall()
   }
   const db = nativeCall(() => new Database(path))
+  /**
+   * Statements that found the file locked. For SQLite each still runs, so that no transaction ends its lock and the
+   * connection sees an old state of the file, in which it can't write. Only a run to the end ends that.
+   */
+  const unfinished = new Map<LibsqlStatement, Value[]>()
+  const finish = () => {
+    for (const [prepared, values] of unfinished) {
+      try {
+        nativeCall(() => prepared.all(values))
+        unfinished.delete(prepared)
+      } catch (thrown) {
+        if (libsqlCode(thrown) !== BUSY) unfinished.delete(prepared)
+      }
+    }
+  }
+  const call = <T>(work: () => T): T => {
+    if (unfinished.size > 0) finish()
+    return nativeCall(work)
+  }
   return {
     name: 'libsql',
     connection: db as unknown as SqlConnection,
     exec: (sql) => {
-      nativeCall(() => db.exec(sql))
+      call(() => db.exec(sql))
     },
     prepare: (sql) => {
-      const prepare = () =>
-        nativeCall(() => {
+      const prepare = (): LibsqlStatement =>
+        call(() => {
           const made = db.prepare(sql)
           // libsql makes arrays of rows faster than objects.
           return made.reader ? made.raw() : made
         })
       const first = prepare()
-      let statement: typeof first | undefined = first
-      const names = first.reader ? nativeCall(() => first.columns()).map(({ name }) => name) : []
+      let statement: LibsqlStatement | undefined = first
+      const names = first.reader ? call(() => first.columns()).map(({ name }) => name) : []
       const rowOf = (cells: unknown) => {
         const row: Record<string, unknown> = {}
         for (const [i, name] of names.entries()) row[name] = (cells as unknown[])[i]
         return row
       }
       // The values are one array, because libsql would flatten several arguments, which costs as much as binding them.
-      const read = <T>(call: (prepared: typeof first) => T): T => {
+      const read = <T>(values: Value[], work: (prepared: LibsqlStatement) => T): T => {
         statement ??= prepare()
         const prepared = statement
         try {
-          return nativeCall(() => call(prepared))
+          return call(() => work(prepared))
         } catch (thrown) {
-          // libsql would throw any other error again at each later `get`. A statement that found the file locked still
-          // runs for SQLite, so that no transaction ends its lock, until the same statement has run once more.
-          if (libsqlCode(thrown) !== BUSY) statement = undefined
+          if (libsqlCode(thrown) === BUSY) unfinished.set(prepared, values)
+          // libsql would throw any other error again at each later `get`.
+          else statement = undefined
           throw thrown
         }
       }
@@ -131,11 +150,11 @@ async function openLibsql(path: string): Promise<Driver> {
           statement ??= prepare()
           const prepared = statement
           // A dropped statement would keep its lock on the file, so this one is used again after an error.
-          return nativeCall(() => prepared.run(values))
+          return call(() => prepared.run(values))
         },
-        all: (...values) => read((prepared) => prepared.all(values)).map(rowOf),
+        all: (...values) => read(values, (prepared) => prepared.all(values)).map(rowOf),
         get: (...values) => {
-          const cells = read((prepared) => prepared.get(values))
+          const cells = read(values, (prepared) => prepared.get(values))
           return cells && rowOf(cells)
         },
       }
@@ -146,6 +165,8 @@ async function openLibsql(path: string): Promise<Driver> {
     resultCode: libsqlCode,
   }
 }
+
+type LibsqlStatement = ReturnType<InstanceType<typeof import('libsql')>['prepare']>
 
 function libsqlCode(thrown: unknown): number | undefined {
   const { code, rawCode } = (thrown ?? {}) as { code?: unknown; rawCode?: unknown }
