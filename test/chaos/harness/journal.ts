@@ -1,4 +1,5 @@
 import { closeSync, openSync, readdirSync, readSync } from 'node:fs'
+import { now } from './app.js'
 
 /** What is known of the push of a job. */
 export const PUSH = { none: 0, begun: 1, stored: 2, unsure: 3, refused: 4 } as const
@@ -27,8 +28,8 @@ interface File {
   pid: number
   offset: number
   rest: string
-  /** Its loss was counted when it was struck. */
-  isCounted: boolean
+  /** When its loss was counted, as it was struck, in microseconds. It may not lose its lease all the same. */
+  countedAt: number | undefined
   /** The jobs that run. */
   open: Set<number>
   /** How many have ended. */
@@ -84,7 +85,7 @@ export class Journal {
       if (!file) {
         const isWorker = role === 'worker'
         const open = { open: new Set<number>(), ended: 0, openRuns: new Map(), runs: [] }
-        file = { isWorker, pid: Number(pid), offset: 0, rest: '', isCounted: false, ...open }
+        file = { isWorker, pid: Number(pid), offset: 0, rest: '', countedAt: undefined, ...open }
         this.#files.set(name, file)
       }
       this.#readFile(`${this.#folder}/${name}`, file)
@@ -102,7 +103,7 @@ export class Journal {
     const last = ids.map((id) => file?.runs.findLast(({ group }) => group === `ordered:${id}`)?.numbers.length ?? 0)
     this.inFlight += last.reduce((sum, n) => sum + n, jobs)
     this.lostOwners++
-    if (file) file.isCounted = true
+    if (file) file.countedAt = now()
   }
 
   #readFile(path: string, file: File): void {
@@ -121,7 +122,7 @@ export class Journal {
   #add(file: File, [word, what = '', a = '', b = '', numbers = '']: string[]): void {
     const n = Number(what)
     if (word === 'began') {
-      this.#begin(n)
+      this.#begin(n, file, Number(a))
       file.open.add(n)
     } else if (word === 'ended') {
       add(this.ended, n)
@@ -131,15 +132,15 @@ export class Journal {
       const run: Run = { group: a, began: Number(b), numbers: numbers.split(',').map(Number) }
       file.runs.push(run)
       file.openRuns.set(`${what} ${a}`, run)
-      for (const one of run.numbers) this.#begin(one)
+      for (const one of run.numbers) this.#begin(one, file, run.began)
     } else if (word === 'called') {
       const run = file.openRuns.get(`${what} ${a}`) as Run
       file.openRuns.delete(`${what} ${a}`)
       run.ended = Number(b)
       for (const one of run.numbers) add(this.ended, one)
     } else if (word === 'lost') {
-      if (!file.isCounted) this.#loseUnseen(file)
-      file.isCounted = false
+      if (file.countedAt === undefined) this.#loseUnseen(file)
+      file.countedAt = undefined
       for (const run of file.runs) if ((run.ended ?? Number.MAX_VALUE) > Number(a) - FENCED_US) run.isFenced = true
     } else if (word === 'task' || word === 'batch') {
       const all = word === 'task' ? this.tasks : this.batches
@@ -154,9 +155,11 @@ export class Journal {
     }
   }
 
-  #begin(n: number): void {
+  #begin(n: number, file: File, at: number): void {
     add(this.began, n)
     this.runs++
+    // It woke up with its lease, so a loss from now on is another one.
+    if (at > (file.countedAt ?? at)) file.countedAt = undefined
   }
 
   /** Counts an owner that lost its lease on a busy machine: nobody has looked what the store had with it. */
