@@ -23,7 +23,10 @@ export interface Driver {
   readonly name: string
   /** The driver's own object. */
   readonly connection: SqlConnection
-  /** Runs several statements without parameters. */
+  /**
+   * Runs several statements without parameters. Transactions begin and end with it: with libsql a prepared BEGIN that found
+   * the file locked would show later reads an old state of the file.
+   */
   exec(sql: string): void
   prepare(sql: string): Statement
   close(): void

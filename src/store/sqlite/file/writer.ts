@@ -143,7 +143,7 @@ export class Writer {
   /** Returns whether a transaction has begun. If the file can't be written at all, all operations are rejected. */
   #begin(): boolean {
     try {
-      this.#db.run('BEGIN IMMEDIATE')
+      this.#db.exec('BEGIN IMMEDIATE')
     } catch (thrown) {
       if (this.#db.isBusy(thrown)) {
         this.#refused()
@@ -217,7 +217,7 @@ export class Writer {
         if (performance.now() > end) break
       }
       current = undefined
-      this.#db.run('COMMIT')
+      this.#db.exec('COMMIT')
     } catch (thrown) {
       this.#rollBack()
       if (this.#db.isBusy(thrown)) {
@@ -243,7 +243,7 @@ export class Writer {
   async #workAlone({ work, resolve, reject }: Operation): Promise<void> {
     try {
       await work()
-      this.#db.run('COMMIT')
+      this.#db.exec('COMMIT')
     } catch (thrown) {
       this.#rollBack()
       const ended = messageOf(thrown).includes(ALONE)
@@ -271,7 +271,7 @@ export class Writer {
 
   #rollBack(): void {
     try {
-      this.#db.run('ROLLBACK')
+      this.#db.exec('ROLLBACK')
     } catch {
       // SQLite has rolled back by itself, as it does when the disk is full.
     }
