@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
-import { type Bench, bench, Child, Heard, until } from './bench.ts'
+import { type Bench, bench, Child, gate, Heard, until } from './bench.ts'
 import { Blocker } from './blocker.ts'
 
 /** What a lease guarantees, on any store that processes share. `makeUrl` answers the URL of an empty one. */
@@ -117,6 +117,51 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       await t.settled()
       expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 2, failed: 0 })
     })
+  })
+
+  describe(`claimed leases on ${title}`, () => {
+    test.each([
+      ['a job that succeeds', 'succeeds'],
+      ['a job that fails', 'fails'],
+      ['a row of a task', 'row'],
+    ])(
+      'the store refuses the end of %s whose owner was claimed, and the worker fetches the next job as a new owner',
+      async (_, kind) => {
+        const t = await onStore()
+        const began = new Heard<string>()
+        const owners = new Heard<string | undefined>()
+        const { opened, open } = gate()
+        const Held = t.hq.job('Held', async (ctx) => {
+          began.say(ctx.jid)
+          await opened
+          if (kind === 'fails') throw new Error('it fails')
+        })
+        t.hq.job('Next', async ({ jid }) => {
+          const { items } = await t.hq.store.workers.fetched({ limit: 9 })
+          owners.say(items.find(({ text }) => text.includes(jid))?.owner)
+        })
+        const task = kind === 'row' ? await t.hq.tasks.create(Held, [[]]) : undefined
+        if (!task) await Held.performAsync()
+        // The lease thread does not renew before the test is over: only the store can tell the worker.
+        const worker = await t.work({ concurrency: 1, leaseSeconds: 60 })
+        await began.atLeast(1)
+        if (task) await until(async () => (await task.status())?.counts.working === 1)
+        const claimed = `${worker.identity}.0`
+        expect(await t.hq.store.workers.claim(claimed)).toBe(true)
+        await t.hq.push({ class: 'Next', args: [] })
+        // One call settles the job and fetches the next one.
+        open()
+        expect(await owners.atLeast(1)).toEqual([`${worker.identity}.1`])
+        await began.atLeast(2)
+        await t.settled()
+        expect(t.errors.filter(({ error }) => error.code === 'LEASE_LOST').map(({ error }) => error.message)).toEqual([
+          expect.stringMatching(/its end was not recorded/),
+          expect.stringMatching(/continues as a new owner/),
+        ])
+        const failed = kind === 'fails' ? 1 : 0
+        expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 2, failed, retries: failed, dead: 0 })
+      },
+    )
   })
 
   describe(`blocked event loops on ${title}`, () => {

@@ -10,7 +10,7 @@ export const orderedOwners: Case[] = [
   ordered("[34] an owned shard can't be acquired by another owner, and the attempt changes nothing", async (o) => {
     const owner = await o.owner()
     await o.push(item('1'), item('2'))
-    await owner.fetch(1)
+    const [held] = await owner.fetch(1)
     const other = await o.member()
     const before = await everything(o)
     expect(await other.ask()).toBe(null)
@@ -19,9 +19,36 @@ export const orderedOwners: Case[] = [
       const answer = await other.settleAndFetch({ fetch: [{ shard: 0, token: guess, n: 5 }] })
       expect(answer.fetched).toMatchObject([{ lost: true, ids: [] }])
     }
+    for (const end of [done, failed(1), dead(), requeue, cancelled]) {
+      expect(await other.answers(end, held)).toEqual(['fenced'])
+    }
     expect(await everything(o)).toEqual(before)
     expect(await owner.fetch(5)).toMatchObject([{ id: '2' }])
   }),
+  ordered(
+    'an owner that has released its shard and owns it again changes nothing with its earlier token',
+    async (o) => {
+      const owner = await o.owner()
+      await o.push(item('1'), item('2'))
+      const [earlier] = await owner.fetch(1)
+      expect(await o.store.ordered.releaseShard(o.name, 0, owner.name, earlier.token, o.ms)).toBe(true)
+      const { token } = await owner.own()
+      const [held] = await owner.fetch(1)
+      const before = await everything(o)
+      for (const other of [earlier.token, token + 1]) {
+        const answer = await owner.settleAndFetch({ fetch: [{ shard: 0, token: other, n: 5 }] })
+        expect(answer.fetched).toMatchObject([{ lost: true, ids: [] }])
+        expect(await o.store.ordered.releaseShard(o.name, 0, owner.name, other, o.ms)).toBe(false)
+        for (const end of [done, failed(1), dead(), requeue, cancelled]) {
+          expect(await owner.answers(end, earlier)).toEqual(['fenced'])
+          expect(await owner.answers(end, { ...held, token: other })).toEqual(['fenced'])
+        }
+      }
+      expect(await everything(o)).toEqual(before)
+      expect(await owner.fetch(5)).toMatchObject([{ id: '2' }])
+      await owner.settle(done, held)
+    },
+  ),
   ordered('acquiring an own shard again changes nothing', async (o) => {
     const owner = await o.owner()
     await o.push(item('1'))

@@ -460,6 +460,22 @@ export const taskTransitions: Case[] = [
     },
   },
   {
+    name: 'a claimed owner neither starts nor ends a row',
+    async run(t) {
+      const task = await taskWith(t, 1, 4)
+      const [starting, ending] = [await t.owner(), await t.owner()]
+      const [first] = await t.fetch(starting, 'q')
+      const [second] = await t.fetch(ending, 'q')
+      await t.settleAndFetch(ending, { started: [begin(second)] })
+      const before = await expectExact(t, task)
+      for (const owner of [starting, ending]) expect(await t.store.workers.claim(owner)).toBe(true)
+      expect(await t.settleAndFetch(starting, { started: [begin(first)] })).toMatchObject({ started: ['superseded'] })
+      expect(await t.settleAndFetch(ending, { settlements: [finish(second)] })).toMatchObject({ settled: ['fenced'] })
+      expect(await expectExact(t, task)).toEqual(before)
+      expect(before.counts).toEqual(counts({ enqueued: 3, working: 1 }))
+    },
+  },
+  {
     name: 'a swap or a rescue that comes too late has no effects',
     async run(t) {
       const task = await taskWith(t, 1, 2, { window: 1 })

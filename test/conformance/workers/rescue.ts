@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Lease, Renewer, Store } from '#dist/store/contract.js'
+import type { FetchedJob, Lease, Renewer, Settlement, Store } from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, release, requestOf, retry, sure, textsOf, toQueue, until } from '../bench.ts'
 
 /** Leases, and the rescue of the jobs of dead owners. */
@@ -230,18 +230,28 @@ export const rescue: Case[] = [
   {
     name: 'calls of a claimed owner are fenced: nothing is settled, counted or fetched',
     async run(t) {
-      await t.push('q', t.job(1), t.job(2))
-      const owner = await t.owner()
-      const [first] = await t.fetch(owner, 'q')
-      expect(await t.store.workers.claim(owner)).toBe(true)
-      const fetch = { queues: ['q'], n: 1 }
-      // A store may have a shorter way for jobs that are done.
-      for (const settlement of [retry(first, 1), done(first)]) {
-        const answer = await t.settleAndFetch(owner, { settlements: [settlement], fetch })
+      const record = { kind: 'record', jid: 'a', about: '[]' } as const
+      // A store may have shorter ways for jobs that are done.
+      const ends: ((fetched: FetchedJob) => Settlement)[] = [
+        (fetched) => retry(fetched, 1),
+        (fetched) => done(fetched),
+        (fetched) => done(fetched, { effects: [record] }),
+      ]
+      for (const [i, end] of ends.entries()) {
+        await t.push('q', t.job(2 * i), t.job(2 * i + 1))
+        const owner = await t.owner()
+        const fetched = await t.fetch(owner, 'q', 1)
+        expect(await t.store.workers.claim(owner)).toBe(true)
+        const fetch = { queues: ['q'], n: 1 }
+        const settlements = fetched.map(end)
+        const answer = await t.settleAndFetch(owner, { settlements, fetch })
         expect(answer).toMatchObject({ fenced: true, settled: ['fenced'], fetched: [] })
+        expect(await t.settleAndFetch(owner, { fetch })).toMatchObject({ fenced: true, fetched: [] })
+        expect(await t.store.metrics.totals()).toMatchObject({ processed: 0, failed: 0, retries: 0, fetched: 1 })
+        await rescueAll(t.store)
+        expect(await t.settleAndFetch(owner, { settlements })).toMatchObject({ fenced: true, settled: ['fenced'] })
+        expect(await t.waiting('q')).toHaveLength(2 * i + 2)
       }
-      expect(await t.settleAndFetch(owner, { fetch })).toMatchObject({ fenced: true, fetched: [] })
-      expect(await t.store.metrics.totals()).toMatchObject({ processed: 0, failed: 0, retries: 0, enqueued: 1 })
     },
   },
   {
