@@ -14,6 +14,8 @@ export interface StepsOptions {
    * default it has not: that holds for a store that rolls a failed step back, as SQLite does.
    */
   maybeDone?: (thrown: HighkiqError) => boolean
+  /** Returns what a step threw as a HighkiqError, where that is possible. Any other error would hide which items are stored. */
+  explain?: (thrown: unknown) => unknown
   /** Wraps the run of all steps, for example to wait for replicas. No job counts as stored before it resolves. */
   around?: ((steps: () => Promise<void>) => Promise<void>) | undefined
 }
@@ -26,7 +28,7 @@ export async function inSteps<Refused extends Refusal>(
   steps: readonly PushStep<Refused>[],
   options: StepsOptions = {},
 ): Promise<readonly Refused[]> {
-  const { maybeDone = () => false, around } = options
+  const { maybeDone = () => false, explain, around } = options
   const answered: Refused[] = []
   let at = 0
   const run = async () => {
@@ -35,7 +37,8 @@ export async function inSteps<Refused extends Refusal>(
   try {
     await (around ? around(run) : run())
     return answered
-  } catch (thrown) {
+  } catch (error) {
+    const thrown = explain ? explain(error) : error
     if (!(thrown instanceof HighkiqError)) throw thrown
     const own = thrown instanceof PushError ? thrown : undefined
     const failed = steps[at]?.items ?? []

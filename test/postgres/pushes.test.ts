@@ -28,6 +28,18 @@ onPostgres('pushes that wait for an earlier one', () => {
       expect(await t.store.jobs.peek('q', 0, 10)).toEqual([0, 1, 3].map((n) => t.job(n)))
     }))
 
+  test('to several queues say which jobs are stored when the server does not accept one of them', () =>
+    withBench(postgres, async (t) => {
+      await t.store.jobs.push([toQueue('q', t.job(0))], NOW)
+      await run(t.url, `ALTER TABLE highkiq.ready ADD CHECK (text <> '${t.job(2)}')`)
+      const items = ['q', 'r', 's'].map((queue, i) => toQueue(queue, t.job(i + 1)))
+      const thrown = await t.store.jobs.push(items, NOW).catch((error) => error)
+      expect(thrown).toMatchObject({ code: 'PUSH_FAILED', cause: { code: 'STORE_UNUSABLE', cause: { code: '23514' } } })
+      expect(thrown.parts).toMatchObject({ stored: new Set(items.slice(0, 1)), notStored: new Set(items.slice(1)) })
+      expect(await t.store.jobs.peek('q', 0, 10)).toEqual([0, 1].map((n) => t.job(n)))
+      expect(await t.store.jobs.queues(['s'])).toMatchObject([{ size: 0 }])
+    }))
+
   test('are stored without a notification when the server has no room for one', () =>
     withBench(postgres, async (t) => {
       await t.store.jobs.push([toQueue('q', t.job(0))], NOW)

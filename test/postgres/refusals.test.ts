@@ -5,8 +5,11 @@ import { join } from 'node:path'
 import type { HighkiqError } from 'highkiq'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
+import type { Store } from '#dist/store/contract.js'
+import { openStore } from '#dist/store/open.js'
 import { lockOf } from '#dist/store/postgres/server/lock.js'
 import { type Bench, bench, gate, Heard, until } from '../engine/bench.ts'
+import { kindsOfPushes } from './kinds-of-pushes.ts'
 import { type PostgresServer, startPostgres } from './server.ts'
 import { onPostgres } from './suite.ts'
 
@@ -54,6 +57,41 @@ onPostgres('a server that takes no writes', () => {
     await t.settled()
     expect(ran.all.filter((n) => n === -1)).toHaveLength(1)
     expect(await t.hq.stats()).toMatchObject({ processed: before + 1, failed: 0, retries: 0, dead: 0 })
+  })
+})
+
+/** Expects that a push of any kind stores nothing, and throws a PushError whose cause has this code. */
+async function expectRefused(store: Store, code: string, ballast?: string): Promise<void> {
+  for (const [kind, push] of Object.entries(kindsOfPushes(store, ballast))) {
+    const thrown = await push().catch((error: unknown) => error)
+    expect(thrown, kind).toMatchObject({ code: 'PUSH_FAILED', maybePushed: false, cause: { code } })
+  }
+}
+
+onPostgres('pushes of each kind', () => {
+  const refused = (store: Store) =>
+    kindsOfPushes(store)
+      ['a job']?.()
+      .then(
+        () => false,
+        ({ maybePushed }) => maybePushed === false,
+      )
+
+  test('throw STORE_UNUSABLE while the server is read-only, and STORE_UNREACHABLE while it is away', async () => {
+    const server = await startPostgres()
+    onTestFinished(() => server.remove())
+    const store = openStore(server.url())
+    onTestFinished(() => store.close())
+    await store.open()
+    await configure(server, 'default_transaction_read_only', 'on')
+    await until(() => refused(store))
+    // All of its connections are new.
+    const late = openStore(server.url())
+    onTestFinished(() => late.close())
+    await expectRefused(late, 'STORE_UNUSABLE')
+    await server.kill()
+    await until(() => refused(late))
+    await expectRefused(late, 'STORE_UNREACHABLE')
   })
 })
 
@@ -118,7 +156,7 @@ const canMount = process.getuid?.() === 0 && process.platform === 'linux'
 
 if (canMount) {
   onPostgres('a disk that is full', () => {
-    test('refuses pushes and stores nothing of them; with more space all stored jobs run', async () => {
+    test('refuses pushes of each kind and stores nothing of them; with more space all stored jobs run', async () => {
       const server = await startPostgres()
       onTestFinished(() => server.remove())
       const { disk, resize } = mountDisk(server, 24)
@@ -133,6 +171,7 @@ if (canMount) {
         for (; stored < 50_000; stored++) await job.performAsync(stored, ballast)
       })().catch((thrown: unknown) => thrown)
       expect(refused).toMatchObject({ code: 'PUSH_FAILED', maybePushed: false, cause: { code: 'STORE_FULL' } })
+      await expectRefused(t.hq.store, 'STORE_FULL', randomBytes(2_000_000).toString('hex'))
       expect(await t.hq.stats()).toMatchObject({ enqueued: stored })
       resize(200)
       await t.work()

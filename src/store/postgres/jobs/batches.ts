@@ -1,13 +1,12 @@
 /** Batches: their records, creating them with their jobs, and deleting them. */
 
-import { HighkiqError, PushError } from '../../../job/errors.ts'
 import { type BatchRow, recordOf } from '../../contract/batch-rows.ts'
 import { BatchLedger, type BatchPush, type BatchStore, MEMBER_STATES, type MemberState } from '../../contract.ts'
 import { Arrivals } from '../queues/arrivals.ts'
 import { changeBatches, LoadedBatches } from '../queues/batches.ts'
 import { UniqueLocks } from '../queues/unique.ts'
 import type { Database } from '../server/database.ts'
-import { isMaybeStored } from '../server/errors.ts'
+import { pushFailed } from '../server/errors.ts'
 import { ANSWER_SECONDS, PostgresArea } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
 import { pushAll } from './push.ts'
@@ -17,8 +16,7 @@ export class PostgresBatchStore extends PostgresArea implements BatchStore {
     try {
       return await this.server.write((db) => storeBatches(db, push, now), ANSWER_SECONDS)
     } catch (thrown) {
-      if (!(thrown instanceof HighkiqError)) throw thrown
-      throw new PushError(thrown.message, [], isMaybeStored(thrown), { cause: thrown })
+      throw pushFailed(this.server.options.url, thrown)
     }
   }
 

@@ -1,10 +1,9 @@
-import { HighkiqError, PushError } from '../../../job/errors.ts'
 import { readRuns, withRun } from '../../contract/cron-runs.ts'
 import type { CronRecord, CronStore, CronTick, CronTickAnswer } from '../../contract.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import { acquireUnique } from '../queues/unique.ts'
 import type { Database } from '../server/database.ts'
-import { isMaybeStored } from '../server/errors.ts'
+import { pushFailed } from '../server/errors.ts'
 import { ANSWER_SECONDS, PostgresArea } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
 import { move } from './moves.ts'
@@ -38,8 +37,7 @@ export class PostgresCronStore extends PostgresArea implements CronStore {
     try {
       return await this.server.write((db) => decideTick(db, name, tick, now), ANSWER_SECONDS)
     } catch (thrown) {
-      if (!(thrown instanceof HighkiqError)) throw thrown
-      throw new PushError(thrown.message, tick.push ? [tick.push.jid] : [], isMaybeStored(thrown), { cause: thrown })
+      throw pushFailed(this.server.options.url, thrown, tick.push ? [tick.push.jid] : [])
     }
   }
 

@@ -6,7 +6,6 @@ import { inSteps } from '../../../job/push-steps.ts'
 import type { PushItem, RefusedPush } from '../../contract.ts'
 import { priorityOffset } from '../queues/queues.ts'
 import { MOST_CHARACTERS } from '../queues/slices.ts'
-import { isMaybeStored } from '../server/errors.ts'
 import { ANSWER_SECONDS, type StoreServer } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
 import { CHUNK } from './moves.ts'
@@ -59,7 +58,7 @@ export class PushGroup {
         if (thrown instanceof HighkiqError || this.#items.length === items.length) throw thrown
         return pushPlain(this.#server, this.queue, items)
       })
-    return inSteps([{ items, put }], { maybeDone: isMaybeStored })
+    return inSteps([{ items, put }], this.#server.stepsOptions)
   }
 }
 

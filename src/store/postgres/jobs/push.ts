@@ -9,7 +9,6 @@ import { Arrivals } from '../queues/arrivals.ts'
 import { slicesOf } from '../queues/slices.ts'
 import { UniqueLocks } from '../queues/unique.ts'
 import type { Database } from '../server/database.ts'
-import { isMaybeStored } from '../server/errors.ts'
 import { ANSWER_SECONDS, type StoreServer } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
 import { CHUNK, move } from './moves.ts'
@@ -29,7 +28,7 @@ export async function pushItems(
         steps.push({ items: chunk, put: () => pushPlain(server, queue, chunk) })
     }
   }
-  return inSteps(steps, { maybeDone: isMaybeStored })
+  return inSteps(steps, server.stepsOptions)
 }
 
 function byQueue<Item extends { queue: string }>(items: readonly Item[]): Map<string, Item[]> {
@@ -58,7 +57,7 @@ export async function pushInChunks<Item>(
     const put = () => server.write((db) => push(db, chunk), ANSWER_SECONDS)
     steps.push({ items: chunk.map(itemOf), put })
   }
-  return await inSteps(steps, { maybeDone: isMaybeStored })
+  return await inSteps(steps, server.stepsOptions)
 }
 
 /** Stores jobs in the order given. Returns the jobs that it refused because of a lock or a full queue. */

@@ -1,7 +1,7 @@
-import { doneInPart, HighkiqError, PushError } from '../../../job/errors.ts'
+import { doneInPart, HighkiqError } from '../../../job/errors.ts'
 import type { OrderedPush, OrderedSettleAndFetch, OrderedSettleAndFetchAnswer, OrderedStore } from '../../contract.ts'
 import type { Database } from '../server/database.ts'
-import { isMaybeStored } from '../server/errors.ts'
+import { pushFailed } from '../server/errors.ts'
 import { ANSWER_SECONDS, PostgresArea } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
 import type { Step } from './limits.ts'
@@ -27,9 +27,7 @@ export class PostgresOrderedStore extends PostgresArea implements OrderedStore {
     try {
       await this.server.write((db) => db.get(OrderedTables).push(queue, shards, items), ANSWER_SECONDS)
     } catch (thrown) {
-      const error = isRowTooLong(thrown) ? idTooLong(queue, items) : thrown
-      if (!(error instanceof HighkiqError)) throw error
-      throw new PushError(error.message, [], isMaybeStored(error), { cause: error })
+      throw pushFailed(this.server.options.url, isRowTooLong(thrown) ? idTooLong(queue, items) : thrown)
     }
   }
 

@@ -1,6 +1,6 @@
 /** Errors of the server and of the connection, as ones that say what to do. */
 
-import { HighkiqError, messageOf } from '../../../job/errors.ts'
+import { HighkiqError, messageOf, PushError } from '../../../job/errors.ts'
 import { SCHEMA_VERSION } from './schema-version.ts'
 
 interface PgError extends Error {
@@ -73,6 +73,23 @@ export function explain(url: string, thrown: unknown): unknown {
     return of('STORE_TIMEOUT', 'another transaction keeps a lock of Highkiq: see pg_stat_activity')
   if (isLost(thrown)) return of('STORE_UNREACHABLE', 'check that the server runs and can be reached')
   return thrown
+}
+
+/**
+ * Returns an error of the server about what a push stores as one that says so. It concerns only that statement, of which nothing
+ * is stored. Any other error is returned as it is.
+ */
+export function explainPush(url: string, thrown: unknown): unknown {
+  if (!(thrown instanceof Error) || (thrown as PgError).severity === undefined) return thrown
+  const message = `${url}: the server refused to store this push (${thrown.message}): its log has the statement`
+  return new HighkiqError('STORE_UNUSABLE', message, undefined, { cause: thrown })
+}
+
+/** Returns the error of a push in one write, whose jobs have these ids. */
+export function pushFailed(url: string, thrown: unknown, jids: string[] = []): unknown {
+  const error = explainPush(url, thrown)
+  if (!(error instanceof HighkiqError)) return error
+  return new PushError(error.message, jids, isMaybeStored(error), { cause: error })
 }
 
 /** An error whose transaction may have been committed, because the answer to the COMMIT was lost. */

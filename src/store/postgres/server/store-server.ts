@@ -2,9 +2,20 @@
 
 import type { Client, Pool, PoolClient } from 'pg'
 import { HighkiqError } from '../../../job/errors.ts'
+import type { StepsOptions } from '../../../job/push-steps.ts'
 import type { MigrationPlan } from '../../contract.ts'
 import { Database, Statements } from './database.ts'
-import { closedError, endsConnection, explain, isLockTimeout, isLost, isRepeatable, noteMaybeStored } from './errors.ts'
+import {
+  closedError,
+  endsConnection,
+  explain,
+  explainPush,
+  isLockTimeout,
+  isLost,
+  isMaybeStored,
+  isRepeatable,
+  noteMaybeStored,
+} from './errors.ts'
 import { lockOf } from './lock.ts'
 import { migrate, planMigration, versionOf } from './migrate.ts'
 import { channelOf, type Notification, Notifier } from './notifier.ts'
@@ -34,6 +45,8 @@ export class StoreServer {
   readonly options: PostgresOptions
   /** The number of the advisory lock of the writers. */
   readonly lock: number
+  /** How `inSteps` reads the errors of this server. */
+  readonly stepsOptions: StepsOptions
   readonly #warn: ((message: string) => void) | undefined
   #opening: Promise<Opened> | undefined
   #lostAt = Number.NEGATIVE_INFINITY
@@ -42,6 +55,7 @@ export class StoreServer {
   constructor(options: PostgresOptions, warn?: (message: string) => void) {
     this.options = options
     this.lock = lockOf(options.schema)
+    this.stepsOptions = { maybeDone: isMaybeStored, explain: (thrown) => explainPush(options.url, thrown) }
     this.#warn = warn
   }
 
