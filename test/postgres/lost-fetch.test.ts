@@ -1,70 +1,10 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { NOW, toQueue, withBench } from '../conformance/bench.ts'
 import { postgres } from '../conformance/postgres.ts'
-import { gate, until } from '../engine/bench.ts'
+import { until } from '../engine/bench.ts'
 import { onPostgres } from './suite.ts'
-
-interface Way {
-  url: string
-  /** Loses the next answer, and its connection. */
-  lose(): void
-  /** Holds the next answer back until the function that it returns is called. */
-  hold(): () => void
-}
-
-/** A way to the server. */
-async function wayTo(url: string): Promise<Way> {
-  const { hostname, port } = new URL(url)
-  let isLosing = false
-  let held: Promise<void> | undefined
-  const sockets: Socket[] = []
-  const proxy = createServer((client) => {
-    const server = connect(Number(port), hostname)
-    sockets.push(client, server)
-    const cut = () => {
-      client.destroy()
-      server.destroy()
-    }
-    for (const socket of [client, server]) socket.on('error', cut).on('close', cut)
-    client.on('data', (bytes) => server.write(bytes))
-    server.on('data', (bytes) => {
-      if (held) {
-        server.pause()
-        held.then(() => {
-          client.write(bytes)
-          server.resume()
-        })
-        held = undefined
-        return
-      }
-      if (!isLosing) return client.write(bytes)
-      isLosing = false
-      cut()
-    })
-  })
-  proxy.listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy()
-    proxy.close()
-  })
-  const way = new URL(url)
-  way.port = String((proxy.address() as AddressInfo).port)
-  return {
-    url: way.href,
-    lose: () => {
-      isLosing = true
-    },
-    hold: () => {
-      const { opened, open } = gate()
-      held = opened
-      return open
-    },
-  }
-}
+import { wayTo } from './way.ts'
 
 onPostgres('an answer that is lost', () => {
   test('the jobs of a fetch whose answer was lost are returned by the next one', () =>
@@ -111,7 +51,7 @@ onPostgres('an answer that is lost', () => {
         await expect(fetch('q')).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
         expect(await fetch('s')).toEqual([t.job(3)])
         expect(await fetch('q')).toEqual([t.job(1)])
-        const release = way.hold()
+        const { release } = way.hold()
         const late = fetch('r')
         await until(async () => (await t.store.workers.fetched({ limit: 10 })).items.length === 3)
         const found: string[] = []

@@ -8,10 +8,13 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientBase } from 'pg'
+import { within } from '../../../job/wait.ts'
 
 /** The pause after a NOTIFY; each one that follows at once doubles it. */
 const FIRST_PAUSE_MS = 1
 const MOST_PAUSE_MS = 10
+/** The next NOTIFY does not wait longer for the answer to the one before. */
+const MOST_ANSWER_MS = 200
 /** A payload has at most 8,000 bytes. */
 const MAX_PAYLOAD_BYTES = 7000
 /** The intervals at which waiters ask, while the server is heard, and while it is not. */
@@ -39,6 +42,9 @@ export class Notifier {
   readonly #id = randomUUID()
   readonly #watches = new Set<Watch>()
   readonly #pending = new Set<string>()
+  /** Whether a push is under way that sends a notification in its own statement. */
+  #isInPush = false
+  /** Whether NOTIFY is sent at intervals, or the pause after a notification has not ended. */
   #isSending = false
   #poll: NodeJS.Timeout | undefined
   #listening: Promise<void> | undefined
@@ -63,23 +69,23 @@ export class Notifier {
 
   /**
    * Wakes the waiters of the channels after a statement, which `send` begins. The statement sends the notification itself, to the
-   * channel and with the payload that `send` gets, so that other processes wake at its commit. Under load `send` gets none, and
-   * a later NOTIFY wakes them.
+   * channel and with the payload that `send` gets, so that other processes wake at its commit. Under load, and beside another
+   * such statement, `send` gets none, and a NOTIFY after it wakes them.
    */
   async notifyWith<T>(channels: readonly string[], send: (within?: Notification) => Promise<T>): Promise<T> {
     if (channels.length === 0) return send()
-    const isWithin = !this.#closed && !this.#isSending
-    if (!isWithin) {
+    if (this.#closed || this.#isSending || this.#isInPush) {
       const answer = await send()
       this.notify(channels)
       return answer
     }
-    this.#isSending = true
+    this.#isInPush = true
     try {
       const answer = await send({ channel: this.#options.channel, payload: payloadOf(this.#id, channels) })
       this.#wake(new Set(channels))
       return answer
     } finally {
+      this.#isInPush = false
       this.#sendLater()
     }
   }
@@ -130,7 +136,10 @@ export class Notifier {
       const payload = payloadOf(this.#id, this.#pending)
       this.#pending.clear()
       // A notification that is lost delays a job by the interval at which waiters ask.
-      await this.#options.send(payload).catch(() => undefined)
+      await within(
+        MOST_ANSWER_MS,
+        this.#options.send(payload).catch(() => undefined),
+      )
       if (!this.#closed) await sleep(pause)
       pause = Math.min(2 * pause, MOST_PAUSE_MS)
     }
@@ -139,6 +148,8 @@ export class Notifier {
 
   /** Sends what is pending after the first pause. */
   async #sendLater(): Promise<void> {
+    if (this.#isSending) return
+    this.#isSending = true
     if (!this.#closed) await sleep(FIRST_PAUSE_MS)
     await this.#send(2 * FIRST_PAUSE_MS)
   }

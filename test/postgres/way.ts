@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+import { gate } from '../engine/bench.ts'
+
+export interface Way {
+  url: string
+  /** Loses the next answer, and its connection. */
+  lose(): void
+  /** Holds back the answer to the next request that has all these texts. Other connections go on. */
+  hold(...texts: string[]): Held
+}
+
+export interface Held {
+  /** Resolves when the request has been sent on. */
+  caught: Promise<void>
+  release(): void
+}
+
+/** A way to the server that ends with the test. */
+export async function wayTo(url: string): Promise<Way> {
+  const { hostname, port } = new URL(url)
+  let isLosing = false
+  let next: { texts: string[]; opened: Promise<void>; noteCaught: () => void } | undefined
+  const sockets: Socket[] = []
+  const proxy = createServer((client) => {
+    const server = connect(Number(port), hostname)
+    sockets.push(client, server)
+    const cut = () => {
+      client.destroy()
+      server.destroy()
+    }
+    for (const socket of [client, server]) socket.on('error', cut).on('close', cut)
+    let held: Promise<void> | undefined
+    client.on('data', (bytes) => {
+      if (next?.texts.every((text) => bytes.includes(text))) {
+        held = next.opened
+        next.noteCaught()
+        next = undefined
+      }
+      server.write(bytes)
+    })
+    server.on('data', (bytes) => {
+      if (held) {
+        server.pause()
+        held.then(() => {
+          client.write(bytes)
+          server.resume()
+        })
+        held = undefined
+        return
+      }
+      if (!isLosing) return client.write(bytes)
+      isLosing = false
+      cut()
+    })
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    proxy.close()
+  })
+  const way = new URL(url)
+  way.port = String((proxy.address() as AddressInfo).port)
+  return {
+    url: way.href,
+    lose: () => {
+      isLosing = true
+    },
+    hold: (...texts) => {
+      const { opened, open: release } = gate()
+      const { opened: caught, open: noteCaught } = gate()
+      next = { texts, opened, noteCaught }
+      return { caught, release }
+    },
+  }
+}
