@@ -1,6 +1,6 @@
 import type { JobStore, QueueInfo, RefusedPush } from '../contract.ts'
 import { pushThrough } from './app-transaction.ts'
-import { PushGroup } from './jobs/plain-push.ts'
+import { PushGroup, plainPushOf } from './jobs/plain-push.ts'
 import { pushItems } from './jobs/push.ts'
 import { readIterations, saveIteration } from './queues/iterations.ts'
 import { SPAN_OF_PRIORITY } from './queues/queues.ts'
@@ -15,19 +15,19 @@ export class PostgresJobStore extends PostgresArea implements JobStore {
 
   // Calls made one after the other are stored in their order, so they do not run on several connections at once.
   readonly push: JobStore['push'] = (items, now) => {
-    const queue = PushGroup.queueOf(items)
-    if (queue === undefined) {
+    const plain = plainPushOf(items)
+    if (!plain) {
       this.#waiting = undefined
       return this.#afterLast((last) => last.then(() => pushItems(this.server, items, now)))
     }
-    if (this.#waiting?.queue !== queue || !this.#waiting.hasRoom(items)) {
-      const group: PushGroup = new PushGroup(this.server, queue, this.#lastPush, () => {
+    if (!this.#waiting?.hasRoomFor(plain)) {
+      const group: PushGroup = new PushGroup(this.server, plain.queue, this.#lastPush, () => {
         if (this.#waiting === group) this.#waiting = undefined
       })
       this.#waiting = group
     }
     const group = this.#waiting
-    return this.#afterLast(() => group.add(items))
+    return this.#afterLast(() => group.add(plain))
   }
 
   #afterLast(push: (last: Promise<unknown>) => Promise<readonly RefusedPush[]>): Promise<readonly RefusedPush[]> {

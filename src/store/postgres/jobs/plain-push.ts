@@ -17,6 +17,24 @@ export function isPlain(item: PushItem): item is PushItem & { to: 'queue' } {
   return item.text !== '' && !item.text.includes('\n')
 }
 
+/** A push of plain jobs to one queue. */
+export interface PlainPush {
+  queue: string
+  items: readonly PushItem[]
+  /** The sum of the lengths of their texts. */
+  characters: number
+}
+
+/** Returns a push that can join a group. Returns undefined if it has several queues, jobs that are not plain, or too many jobs. */
+export function plainPushOf(items: readonly PushItem[]): PlainPush | undefined {
+  const [first] = items
+  if (first?.to !== 'queue' || items.length > CHUNK) return undefined
+  const { queue } = first
+  if (!items.every((item) => isPlain(item) && item.queue === queue)) return undefined
+  const characters = items.reduce((sum, { text }) => sum + text.length, 0)
+  return characters > MOST_CHARACTERS ? undefined : { queue, items, characters }
+}
+
 /**
  * Pushes of plain jobs to one queue that share a statement, and so a commit. They keep their order. If the statement fails, each
  * caller gets an error about its own jobs.
@@ -38,20 +56,14 @@ export class PushGroup {
     })
   }
 
-  /** Returns the queue of a push that can join a group. Returns undefined if it has several queues, jobs that are not plain, or too many jobs. */
-  static queueOf(items: readonly PushItem[]): string | undefined {
-    const [first] = items
-    if (first?.to !== 'queue' || items.length > CHUNK || charactersOf(items) > MOST_CHARACTERS) return undefined
-    return items.every((item) => isPlain(item) && item.queue === first.queue) ? first.queue : undefined
+  hasRoomFor({ queue, items, characters }: PlainPush): boolean {
+    if (queue !== this.queue) return false
+    return this.#items.length + items.length <= CHUNK && this.#characters + characters <= MOST_CHARACTERS
   }
 
-  hasRoom(items: readonly PushItem[]): boolean {
-    return this.#items.length + items.length <= CHUNK && this.#characters + charactersOf(items) <= MOST_CHARACTERS
-  }
-
-  add(items: readonly PushItem[]): Promise<readonly RefusedPush[]> {
+  add({ items, characters }: PlainPush): Promise<readonly RefusedPush[]> {
     this.#items.push(...items)
-    this.#characters += charactersOf(items)
+    this.#characters += characters
     const put = () =>
       this.#stored.catch((thrown) => {
         // An error that does not concern the server as a whole may be due to a push of another caller.
@@ -60,10 +72,6 @@ export class PushGroup {
       })
     return inSteps([{ items, put }], this.#server.stepsOptions)
   }
-}
-
-function charactersOf(items: readonly PushItem[]): number {
-  return items.reduce((sum, { text }) => sum + text.length, 0)
 }
 
 /** Stores plain jobs of one queue, in the order given. */
