@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
-import { lockOf } from '#dist/store/postgres/server/lock.js'
+import { writerLockOf } from '#dist/store/postgres/server/lock.js'
 import { SCHEMA_VERSION } from '#dist/store/postgres/server/schema-version.js'
 import { readPostgresUrl } from '#dist/store/postgres/server/url.js'
 import { NOW, toQueue } from '../conformance/bench.ts'
@@ -81,7 +81,7 @@ onPostgres('migrations', () => {
     const { url, query, connect } = await newStore(false)
     const { schema } = readPostgresUrl(url)
     const other = await connect()
-    await other(`BEGIN; SELECT pg_advisory_xact_lock(${lockOf(schema)})`)
+    await other(`BEGIN; SELECT pg_advisory_xact_lock(${writerLockOf(schema)})`)
     const migrator = startMigrator(url, { migrations: [] })
     await waiting(query, 'SELECT pg_advisory_xact_lock')
     // The schema alone is so small a change that the server does not refresh what the waiting process has cached.

@@ -7,7 +7,7 @@ import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
-import { lockOf } from '#dist/store/postgres/server/lock.js'
+import { writerLockOf } from '#dist/store/postgres/server/lock.js'
 import { type Bench, bench, gate, Heard, until } from '../engine/bench.ts'
 import { kindsOfPushes } from './kinds-of-pushes.ts'
 import { type PostgresServer, startPostgres } from './server.ts'
@@ -123,7 +123,7 @@ onPostgres('a transaction that keeps the lock of Highkiq', () => {
     await client.connect()
     onTestFinished(() => client.end())
     await client.query('BEGIN')
-    await client.query('SELECT pg_advisory_xact_lock($1)', [lockOf('highkiq')])
+    await client.query('SELECT pg_advisory_xact_lock($1)', [writerLockOf('highkiq')])
     await job.performAsync(1, '')
     open()
     await until(async () => {

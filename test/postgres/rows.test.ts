@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import type { FetchedJob, Settlement, Store } from '#dist/store/contract.js'
-import { lockOf } from '#dist/store/postgres/server/lock.js'
+import { writerLockOf } from '#dist/store/postgres/server/lock.js'
 import { type Bench, NOW, until, withBench } from '../conformance/bench.ts'
 import { postgres } from '../conformance/postgres.ts'
 import {
@@ -31,7 +31,7 @@ onPostgres('rows of tasks in PostgreSQL', () => {
       const taken: FetchedJob[] = await t.fetch(owner, 'q', 3)
       await withClient(t, async (client) => {
         await client.query('BEGIN')
-        await client.query('SELECT pg_advisory_xact_lock_shared($1)', [lockOf('highkiq')])
+        await client.query('SELECT pg_advisory_xact_lock_shared($1)', [writerLockOf('highkiq')])
         await client.query(`SELECT 1 FROM highkiq.task_record WHERE id = $1 FOR UPDATE`, [busy.id])
         const { started } = await t.settleAndFetch(owner, { started: taken.map((one) => begin(one)) })
         expect(started).toEqual(['ok', 'ok', 'ok'])

@@ -5,7 +5,7 @@ import type { ClientBase } from 'pg'
 import { HighkiqError } from '../../../job/errors.ts'
 import type { MigrationPlan } from '../../contract.ts'
 import { explain, isRepeatable, tooNew } from './errors.ts'
-import { lockOf } from './lock.ts'
+import { migrationLockOf, writerLockOf } from './lock.ts'
 import { type MigrationStep, newestOf, scriptOf, stepsFrom, VERSIONS, type Versions } from './migration-plan.ts'
 import type { PostgresOptions } from './url.ts'
 
@@ -73,7 +73,7 @@ async function runInside(on: On, { schema }: Options, { from, inside }: Migratio
   try {
     const limits = `SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = '${IDLE_SECONDS}s'`
     await on.query(
-      `BEGIN ISOLATION LEVEL READ COMMITTED; ${limits}; SET LOCAL lock_timeout = '${LOCK_SECONDS}s'; SELECT pg_advisory_xact_lock(${lockOf(schema)})`,
+      `BEGIN ISOLATION LEVEL READ COMMITTED; ${limits}; SET LOCAL lock_timeout = '${LOCK_SECONDS}s'; SELECT pg_advisory_xact_lock(${writerLockOf(schema)})`,
     )
     // Another process may have migrated while this one waited for the lock.
     if ((await versionOf(on, schema)) === from)
@@ -97,7 +97,7 @@ async function runOutside(on: On, options: Options, step: MigrationStep): Promis
     const message = `${url}: this migration runs statements outside of a transaction, which PgBouncer does not allow in transaction mode: run "highkiq migrate" once with the URL of the server itself`
     throw new HighkiqError('STORE_UNUSABLE', message)
   }
-  const lock = lockOf(schema) + 2
+  const lock = migrationLockOf(schema)
   const { rows } = await on.query(`SELECT pg_try_advisory_lock(${lock}) AS free`)
   if (!rows[0].free) return false
   try {

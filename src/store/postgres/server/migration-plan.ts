@@ -2,7 +2,7 @@
 
 import { schema as firstSchema, functions, migrations } from '../sql.generated.ts'
 import { Statements } from './database.ts'
-import { lockOf } from './lock.ts'
+import { writerLockOf } from './lock.ts'
 
 /** The SQL of all versions. A migration brings the schema of the version with its number, from 1, to the next one. */
 export interface Versions {
@@ -61,7 +61,7 @@ export function newestOf(all: Versions): number {
 
 /** Returns a step as a script. */
 export function scriptOf({ outside, inside }: MigrationStep, schema: string): string {
-  const transaction = ['BEGIN;', `SELECT pg_advisory_xact_lock(${lockOf(schema)});`, ...inside, 'COMMIT;']
+  const transaction = ['BEGIN;', `SELECT pg_advisory_xact_lock(${writerLockOf(schema)});`, ...inside, 'COMMIT;']
   return [...outside, ...transaction].join('\n')
 }
 

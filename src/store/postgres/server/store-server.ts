@@ -16,7 +16,7 @@ import {
   isRepeatable,
   noteMaybeStored,
 } from './errors.ts'
-import { lockOf } from './lock.ts'
+import { writerLockOf } from './lock.ts'
 import { migrate, planMigration, versionOf } from './migrate.ts'
 import { channelOf, type Notification, Notifier } from './notifier.ts'
 import { loadPg, openPool } from './pg.ts'
@@ -54,7 +54,7 @@ export class StoreServer {
 
   constructor(options: PostgresOptions, warn?: (message: string) => void) {
     this.options = options
-    this.lock = lockOf(options.schema)
+    this.lock = writerLockOf(options.schema)
     this.stepsOptions = { maybeDone: isMaybeStored, explain: (thrown) => explainPush(options.url, thrown) }
     this.#warn = warn
   }
