@@ -25,10 +25,10 @@ import { isRowStep, rowStep } from './row-step.ts'
 import { settleAndFetch } from './settle-and-fetch.ts'
 
 /**
- * A lock that is held for so many times the time that is asked for was acquired before the server's clock was set back. Holders
- * of one lock ask for about the same time.
+ * A lock that lasts for this many times the seconds that are asked for was acquired before the server's clock was set back.
+ * Holders of one lock ask for about the same seconds.
  */
-const MOST_TIMES = 10
+const TIMES_TOO_LONG = 10
 /** The name of a claimed owner can't be used again for this long. */
 const REMEMBERED_MS = 3_600_000
 
@@ -151,7 +151,7 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
   readonly acquireLock: WorkerStore['acquireLock'] = (name, holder, seconds) =>
     this.server.runOne(
       async (db) =>
-        (await db.first(sql.owner.acquireLock, name, holder, seconds * 1000, seconds * 1000 * MOST_TIMES)) !==
+        (await db.first(sql.owner.acquireLock, name, holder, seconds * 1000, seconds * 1000 * TIMES_TOO_LONG)) !==
         undefined,
     )
 
