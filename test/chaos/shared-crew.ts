@@ -192,8 +192,11 @@ export class SeedCrew {
 
   async #request(what: Request['what'], args: Request['args'] = []): Promise<void> {
     this.isWaiting = true
-    await new Promise<void>((resolve, reject) => this.#ask({ seed: this, what, args, resolve, reject }))
-    this.isWaiting = false
+    try {
+      await new Promise<void>((resolve, reject) => this.#ask({ seed: this, what, args, resolve, reject }))
+    } finally {
+      this.isWaiting = false
+    }
   }
 }
 
