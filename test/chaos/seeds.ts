@@ -71,14 +71,17 @@ export function stormSuite({ name, title, program, run }: Storm): void {
       await Promise.all(
         members.map(async (member) => {
           const { seed } = member
+          const ended = new AbortController()
           try {
             const url = urlOf(seed, tries)
-            const outcome = await Promise.race([run(url, seed, member), stuck(url, member, crew)])
+            const outcome = await Promise.race([run(url, seed, member), stuck(url, member, crew, ended.signal)])
             for (const what of outcome.wrong) fail(`seed ${seed}: ${what}`)
             for (const [what, n] of Object.entries(outcome.happened)) sums[what] = (sums[what] ?? 0) + n
           } catch (thrown) {
             if (isBusy(thrown)) wasBusy = true
             else fail(`seed ${seed}: ${(thrown as Error).stack}`)
+          } finally {
+            ended.abort()
           }
           crew.leave(member)
         }),
@@ -122,9 +125,9 @@ export function stormSuite({ name, title, program, run }: Storm): void {
   })
 }
 
-/** Rejects after MOST_MS, and says what a storm waits for. */
-async function stuck(url: string, member: SeedCrew, crew: SharedCrew): Promise<never> {
-  await sleep(MOST_MS, undefined, { ref: false })
+/** Rejects after MOST_MS, and says what a storm waits for; or when `ended` aborts. */
+async function stuck(url: string, member: SeedCrew, crew: SharedCrew, ended: AbortSignal): Promise<never> {
+  await sleep(MOST_MS, undefined, { ref: false, signal: ended })
   const store = openStore(url)
   const waitsFor = member.isWaiting
     ? `it waits for processes or other seeds (no process works yet for the seeds [${crew.notReady}]; ${crew.busyStarts} processes found their stores busy, and were started again)`
