@@ -41,11 +41,11 @@ export class Crew {
 
   /** Kills one, and starts another. Resolves with the pid of the one that was killed when the other works. */
   async replace(random: () => number): Promise<number | undefined> {
-    const [victim] = this.#workers.splice(Math.floor(random() * this.#workers.length), 1)
-    victim?.kill('SIGKILL')
+    const [worker] = this.#workers.splice(Math.floor(random() * this.#workers.length), 1)
+    worker?.kill('SIGKILL')
     this.killed++
     await this.#add()
-    return victim?.pid
+    return worker?.pid
   }
 
   /** Chooses one that works. */
@@ -55,11 +55,11 @@ export class Crew {
 
   /** Stops one in the middle of whatever it does, and lets it go on. @returns its pid */
   async freeze(ms: number, random: () => number): Promise<number | undefined> {
-    const victim = this.one(random)
-    victim?.kill('SIGSTOP')
+    const worker = this.one(random)
+    worker?.kill('SIGSTOP')
     await sleep(ms)
-    victim?.kill('SIGCONT')
-    return victim?.pid
+    worker?.kill('SIGCONT')
+    return worker?.pid
   }
 
   /** One ends in order, and another one begins beside it. */

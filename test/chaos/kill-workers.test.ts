@@ -19,7 +19,7 @@ test('20 workers killed while jobs run: nothing lost, few repeated, every count 
       random: Math.random,
     })
     expect(outcome.complaints).toEqual([])
-    expect(outcome.strikes).toBe(20)
+    expect(outcome.faults).toBe(20)
     expect(outcome.repeats).toBeLessThanOrEqual(mostRepeated(outcome))
   } finally {
     rmSync(folder, { recursive: true, force: true })

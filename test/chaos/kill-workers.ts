@@ -27,7 +27,7 @@ export function killWorkers({ url, folder, jobs, random }: KillOptions): Promise
     concurrency: CONCURRENCY,
     // They all come at once.
     mostSeconds: 110,
-    strike: async (crew) => {
+    inject: async (crew) => {
       for (let kill = 0; kill < KILLS; kill++) {
         await sleep(20 + random() * 100)
         await crew.replace(random)

@@ -13,8 +13,8 @@ const CONCURRENCY = 5
 const FREEZE_MS = 2500
 const PUSHED_AT_ONCE = 100
 const WORKED_OFF_MS = 120_000
-/** Ends that a process may take with it: two turns under way, each with what was taken ahead. */
-const UNTOLD = 2 * 50 * CONCURRENCY
+/** Ends that a process may have that the store does not know: of two calls, each with what was fetched ahead. */
+const UNSETTLED = 2 * 50 * CONCURRENCY
 
 export interface OrderedStormOptions {
   url: string
@@ -22,7 +22,7 @@ export interface OrderedStormOptions {
   processes: number
   ids: number
   pushes: number
-  strikes: number
+  faults: number
   random: () => number
   /** Kills the server and starts it again, where there is one. */
   restart?: () => Promise<void>
@@ -30,7 +30,7 @@ export interface OrderedStormOptions {
 
 export interface OrderedOutcome {
   complaints: string[]
-  strikes: Record<string, number>
+  faults: Record<string, number>
   calls: number
 }
 
@@ -58,15 +58,15 @@ export async function orderedStorm(options: OrderedStormOptions): Promise<Ordere
     await crew.start()
     const pushing = push(Chaos, options)
     pushing.catch(() => {})
-    const strikes = await strike(crew, Chaos, freezes, options)
+    const faults = await injectFaults(crew, Chaos, freezes, options)
     await pushing
     const complaints = await workedOff(Chaos)
     await crew.stop()
     const runs = readRuns(folder, freezes)
     complaints.push(...overlaps(runs), ...disorder(runs), ...(await lost(Chaos, runs, options.pushes)))
-    const most = UNTOLD * ((strikes.kill ?? 0) + (strikes.freeze ?? 0) + 1)
+    const most = UNSETTLED * ((faults.kill ?? 0) + (faults.freeze ?? 0) + 1)
     complaints.push(...(await miscounted(Chaos, runs, most)), ...crew.complaints)
-    return { complaints, strikes, calls: runs.length }
+    return { complaints, faults, calls: runs.length }
   } finally {
     crew.kill()
     await hq.close()
@@ -99,11 +99,11 @@ async function again<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function strike(
+async function injectFaults(
   crew: Crew,
   queue: Queue,
   freezes: Freeze[],
-  { strikes, random, restart }: OrderedStormOptions,
+  { faults, random, restart }: OrderedStormOptions,
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   const ways: Record<string, () => Promise<unknown>> = {
@@ -116,11 +116,11 @@ async function strike(
     },
     ...(restart ? { restart } : {}),
   }
-  for (let n = 0; n < strikes; n++) {
+  for (let n = 0; n < faults; n++) {
     await sleep(100 + random() * 400)
     // From 5 to 10 and to 3, while everything goes on.
-    if (n === Math.floor(strikes / 3)) await again(() => queue.reshard(10))
-    if (n === Math.floor((2 * strikes) / 3)) await again(() => queue.reshard(3))
+    if (n === Math.floor(faults / 3)) await again(() => queue.reshard(10))
+    if (n === Math.floor((2 * faults) / 3)) await again(() => queue.reshard(3))
     const names = Object.keys(ways)
     const way = random() < 0.5 ? 'kill' : (names[Math.floor(random() * names.length)] as string)
     counts[way] = (counts[way] ?? 0) + 1
@@ -215,7 +215,7 @@ async function morgueOf(queue: Queue): Promise<DeadId[]> {
   return dead
 }
 
-/** Only what a process had not told yet when it was struck may run without being counted. */
+/** Only what a process had not settled when it was killed or frozen may run without being counted. */
 async function miscounted(queue: Queue, runs: readonly Run[], most: number): Promise<string[]> {
   const { processed, failed, morgueLength } = await queue.stats()
   const complaints: string[] = []

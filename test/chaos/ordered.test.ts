@@ -7,17 +7,17 @@ import { startServer } from '../redis/server.ts'
 import { onRedis } from '../redis/suite.ts'
 import { type OrderedStormOptions, orderedStorm } from './ordered-storm.ts'
 
-// The long form: HIGHKIQ_ORDERED_PUSHES=50000 HIGHKIQ_ORDERED_STRIKES=60 HIGHKIQ_ORDERED_PROCESSES=6
+// The long form: HIGHKIQ_ORDERED_PUSHES=50000 HIGHKIQ_ORDERED_FAULTS=60 HIGHKIQ_ORDERED_PROCESSES=6
 const pushes = Number(process.env.HIGHKIQ_ORDERED_PUSHES ?? 4000)
-const strikes = Number(process.env.HIGHKIQ_ORDERED_STRIKES ?? 6)
+const faults = Number(process.env.HIGHKIQ_ORDERED_FAULTS ?? 6)
 const processes = Number(process.env.HIGHKIQ_ORDERED_PROCESSES ?? 3)
 const timeout = 120_000 + pushes * 10
 
 async function storm(more: Pick<OrderedStormOptions, 'url' | 'folder' | 'restart'>): Promise<void> {
   const seed = Date.now()
   const ids = Math.ceil(pushes / 100)
-  const outcome = await orderedStorm({ pushes, strikes, processes, ids, random: chance(seed), ...more })
-  const about = `seed ${seed}, ${outcome.calls} calls, ${JSON.stringify(outcome.strikes)}`
+  const outcome = await orderedStorm({ pushes, faults, processes, ids, random: chance(seed), ...more })
+  const about = `seed ${seed}, ${outcome.calls} calls, ${JSON.stringify(outcome.faults)}`
   if (process.env.HIGHKIQ_ORDERED_PUSHES) console.log(about)
   expect(outcome.complaints, about).toEqual([])
 }

@@ -8,7 +8,7 @@ export interface Outcome {
   /** Jobs of whose push nobody knew whether it had been carried out, and how many of them ran. */
   unsure: { pushed: number; ran: number }
   refusedPushes: number
-  strikes: number
+  faults: number
   /** Owners whose jobs went to others: processes that were killed, or lost their lease. */
   lostOwners: number
   /** Runs beyond those that each job needs. */
@@ -32,7 +32,7 @@ export interface Evidence {
     events: EventStatus[]
   }[]
   notes: Notes
-  strikes: number
+  faults: number
   kills: number
   seconds: number
   mostSeconds: number
@@ -40,7 +40,7 @@ export interface Evidence {
 }
 
 export function judge(evidence: Evidence): Outcome {
-  const { jobs, load, stats, tasks, notes, strikes, kills, seconds, mostSeconds, left } = evidence
+  const { jobs, load, stats, tasks, notes, faults, kills, seconds, mostSeconds, left } = evidence
   const complaints = [...left]
   const kindOf = (n: number): Kind => KINDS[load.kindOf(n)]
   const named = (n: number) => `${n} (${load.kindOf(n)})`
@@ -82,7 +82,7 @@ export function judge(evidence: Evidence): Outcome {
     jobs,
     unsure: { pushed: unsure.length, ran: unsure.filter(isIn).length },
     refusedPushes: load.refused,
-    strikes,
+    faults,
     lostOwners: kills + notes.lost,
     repeats: pushed.reduce((total, n) => total + Math.max(-missing(n), 0), 0),
     slowest: pushed.reduce((most, n) => Math.max(most, waitOf(n)), 0),
@@ -124,16 +124,16 @@ function countOf(statuses: EventStatus[]): Record<EventStatus, number> {
 
 /** One line for people. */
 export function lineOf(name: string, outcome: Outcome): string {
-  const { jobs, unsure, refusedPushes, strikes, lostOwners, repeats, slowest, workedOff, complaints } = outcome
+  const { jobs, unsure, refusedPushes, faults, lostOwners, repeats, slowest, workedOff, complaints } = outcome
   return [
     `${name}: ${jobs} jobs`,
-    `${strikes} faults`,
+    `${faults} faults`,
     `${unsure.pushed} pushes unsure (${unsure.ran} ran)`,
     `${refusedPushes} made again`,
     `${lostOwners} owners lost`,
     `${repeats} repeated`,
     `slowest ${slowest.toFixed(1)} s`,
     `worked off ${workedOff.toFixed(1)} s after it`,
-    complaints.length === 0 ? 'counts exact' : 'WRONG',
+    complaints.length === 0 ? 'counts exact' : `${complaints.length} checks failed`,
   ].join(', ')
 }

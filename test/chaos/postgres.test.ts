@@ -8,7 +8,7 @@ import { type PostgresServer, startPostgres } from '../postgres/server.ts'
 import { onPostgres } from '../postgres/suite.ts'
 import { ALL_KINDS } from './kinds.ts'
 import { lineOf, type Outcome } from './outcome.ts'
-import { failOver, POSTGRES_FAULTS, type Strike } from './postgres-faults.ts'
+import { failOver, type Injection, POSTGRES_FAULTS } from './postgres-faults.ts'
 import { storm } from './storm.ts'
 
 // The long form: HIGHKIQ_STORM_JOBS=20000 HIGHKIQ_STORM_SECONDS=30
@@ -21,14 +21,14 @@ function mostRepeats({ lostOwners }: Outcome): number {
   return lostOwners * 3 * CONCURRENCY
 }
 
-interface Scene {
+interface Case {
   /** The server that has the store in the end. */
   server: PostgresServer
   url?: string
-  strike: Strike
+  inject: Injection
 }
 
-async function check(name: string, { server, url = server.url(), strike }: Scene): Promise<void> {
+async function check(name: string, { server, url = server.url(), inject }: Case): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'highkiq-chaos-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const random = chance(Date.now())
@@ -42,7 +42,7 @@ async function check(name: string, { server, url = server.url(), strike }: Scene
     processes: 3,
     concurrency: CONCURRENCY,
     mostSeconds: 60,
-    strike: (crew) => strike({ server, crew, seconds: SECONDS, random }),
+    inject: (crew) => inject({ server, crew, seconds: SECONDS, random }),
     leftovers: async () => {
       const rows = await server.query('SELECT text FROM highkiq.fetched LIMIT 3')
       return rows.map(({ text }) => `left with its owner: ${text}`)
@@ -59,9 +59,9 @@ async function start(...how: Parameters<typeof startPostgres>): Promise<Postgres
 }
 
 onPostgres('jobs of all kinds on PostgreSQL: nothing lost, few repeated, every count exact', () => {
-  for (const [name, strike] of Object.entries(POSTGRES_FAULTS)) {
+  for (const [name, inject] of Object.entries(POSTGRES_FAULTS)) {
     // A crash of the server, unlike one of the machine, keeps what was written without fsync.
-    test(name, { timeout: 120_000 }, async () => check(name, { server: await start(), strike }))
+    test(name, { timeout: 120_000 }, async () => check(name, { server: await start(), inject }))
   }
 
   const promotion = 'the primary crashes and its synchronous standby is promoted'
@@ -73,6 +73,6 @@ onPostgres('jobs of all kinds on PostgreSQL: nothing lost, few repeated, every c
     const standby = await start({}, primary.port)
     const url = new URL(primary.url())
     url.port = String(address.port)
-    await check(promotion, { server: standby, url: url.href, strike: failOver(primary, standby, address) })
+    await check(promotion, { server: standby, url: url.href, inject: failOver(primary, standby, address) })
   })
 })

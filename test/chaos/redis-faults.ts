@@ -8,8 +8,8 @@ const LEASE_MS = 1000
 /** What it has answered survives its death. */
 const DURABLE: ServerOptions = { appendonly: true, appendfsync: 'always' }
 
-/** Where it strikes, and for how long. */
-export interface Scene {
+/** Where faults are injected, and for how long. */
+export interface FaultContext {
   server: RedisServer
   proxy: FaultProxy
   crew: Crew
@@ -17,26 +17,26 @@ export interface Scene {
   random: () => number
 }
 
-/** Strikes again and again; resolves when it is over, with the number of times. */
-type Strike = (scene: Scene) => Promise<number>
+/** Injects faults for so many seconds; resolves with their number when the last one is over. */
+type Injection = (context: FaultContext) => Promise<number>
 
 export interface RedisFault {
   server?: ServerOptions
-  strike: Strike
+  inject: Injection
 }
 
 export const REDIS_FAULTS: Record<string, RedisFault> = {
-  'connections cut': { strike: network({ cut: 60 }) },
-  'packets delayed': { strike: network({ delay: 20, stall: 0.005 }) },
-  'messages halved': { strike: network({ halve: 0.3, sever: 0.005 }) },
-  'workers killed': { strike: every(250, killWorker) },
-  'workers stopped for three leases': { strike: every(200, freezeWorker) },
-  'clients killed': { strike: every(50, killClient) },
-  'scripts flushed': { strike: every(20, flushScripts) },
-  'server killed and started again': { server: DURABLE, strike: every(1500, killServer) },
+  'connections cut': { inject: network({ cut: 60 }) },
+  'packets delayed': { inject: network({ delay: 20, stall: 0.005 }) },
+  'messages halved': { inject: network({ halve: 0.3, sever: 0.005 }) },
+  'workers killed': { inject: every(250, killWorker) },
+  'workers stopped for three leases': { inject: every(200, freezeWorker) },
+  'clients killed': { inject: every(50, killClient) },
+  'scripts flushed': { inject: every(20, flushScripts) },
+  'server killed and started again': { server: DURABLE, inject: every(1500, killServer) },
   'all of it at once': {
     server: DURABLE,
-    strike: together(
+    inject: allOf(
       network({ cut: 300, delay: 5, stall: 0.001, halve: 0.1, sever: 0.002 }),
       every(1000, killWorker),
       every(1000, freezeWorker),
@@ -48,7 +48,7 @@ export const REDIS_FAULTS: Record<string, RedisFault> = {
 }
 
 /** Counts the connections that were made meanwhile; a server that was started anew has not counted all. */
-function network(faults: Partial<Faults>): Strike {
+function network(faults: Partial<Faults>): Injection {
   return async ({ server, proxy, seconds }) => {
     const made = async () => {
       const info = await askIfUp(server, 'INFO', 'stats')
@@ -62,45 +62,45 @@ function network(faults: Partial<Faults>): Strike {
   }
 }
 
-function every(ms: number, strike: (scene: Scene) => Promise<unknown>): Strike {
-  return async (scene) => {
-    const end = performance.now() + scene.seconds * 1000
-    let strikes = 0
-    for (; performance.now() < end; strikes++) {
-      await sleep(ms * (0.5 + scene.random()))
-      await strike(scene)
+function every(ms: number, inject: (context: FaultContext) => Promise<unknown>): Injection {
+  return async (context) => {
+    const end = performance.now() + context.seconds * 1000
+    let count = 0
+    for (; performance.now() < end; count++) {
+      await sleep(ms * (0.5 + context.random()))
+      await inject(context)
     }
-    return strikes
+    return count
   }
 }
 
-function together(...strikes: Strike[]): Strike {
-  return async (scene) => {
-    const counts = await Promise.all(strikes.map((strike) => strike(scene)))
+function allOf(...injections: Injection[]): Injection {
+  return async (context) => {
+    const counts = await Promise.all(injections.map((inject) => inject(context)))
     return counts.reduce((sum, count) => sum + count, 0)
   }
 }
 
-async function killWorker({ crew, random }: Scene): Promise<void> {
+async function killWorker({ crew, random }: FaultContext): Promise<void> {
   await crew.replace(random)
 }
 
-async function freezeWorker({ crew, random }: Scene): Promise<void> {
+async function freezeWorker({ crew, random }: FaultContext): Promise<void> {
   await crew.freeze(3 * LEASE_MS, random)
 }
 
-async function killClient({ server, random }: Scene): Promise<void> {
+async function killClient({ server, random }: FaultContext): Promise<void> {
   const list = await askIfUp(server, 'CLIENT', 'LIST', 'TYPE', 'normal')
   const ids = [...list.matchAll(/^id=(\d+) .* cmd=(?!client)/gm)].map(([, id = '']) => id)
   const id = ids[Math.floor(random() * ids.length)]
   if (id !== undefined) await askIfUp(server, 'CLIENT', 'KILL', 'ID', id)
 }
 
-async function flushScripts({ server }: Scene): Promise<void> {
+async function flushScripts({ server }: FaultContext): Promise<void> {
   await askIfUp(server, 'SCRIPT', 'FLUSH')
 }
 
-async function killServer({ server }: Scene): Promise<void> {
+async function killServer({ server }: FaultContext): Promise<void> {
   await server.kill()
   await server.start()
 }

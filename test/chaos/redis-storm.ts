@@ -19,7 +19,7 @@ const CONCURRENCY = 10
 /** Two calls under way at a time, each with as many ends as there are slots, and the slots. */
 const UNSETTLED = 3 * CONCURRENCY
 
-/** Only an owner whose jobs go to others leaves ends untold: at most so many jobs run again. */
+/** Only an owner whose jobs go to others leaves ends unsettled: at most so many jobs run again. */
 export function mostRepeats({ lostOwners }: Outcome): number {
   return lostOwners * UNSETTLED
 }
@@ -33,11 +33,11 @@ export async function redisStorm(fault: RedisFault, { jobs, seconds, random }: R
   try {
     const outcome = await storm({
       url: proxy.url(),
-      calmUrl: server.url(),
+      directUrl: server.url(),
       folder,
       jobs,
       mix: ALL_KINDS,
-      // There is always something to do when a fault strikes.
+      // There is always something to do when a fault is injected.
       waves: Math.ceil(seconds * 4),
       seconds,
       processes: 3,
@@ -47,7 +47,7 @@ export async function redisStorm(fault: RedisFault, { jobs, seconds, random }: R
         const jobs = await ownersJobs(server)
         return jobs.length > 0 ? [`${jobs.length} jobs are left with their owners: ${jobs.slice(0, 3).join('; ')}`] : []
       },
-      strike: (crew) => fault.strike({ server, proxy, crew, seconds, random }),
+      inject: (crew) => fault.inject({ server, proxy, crew, seconds, random }),
     })
     good = outcome.complaints.length === 0
     if (!good) outcome.complaints.push(`the notes of the jobs are in ${folder}`)

@@ -7,39 +7,39 @@ import { readNotes } from './notes.ts'
 import { judge, type Outcome } from './outcome.ts'
 
 export interface StormOptions extends CrewOptions, LoadOptions {
-  /** Does harm while jobs come; resolves when it is calm again, with the number of times that it struck. */
-  strike: (crew: Crew) => Promise<number>
+  /** Injects faults while jobs come; resolves with their number when the last one is over. */
+  inject: (crew: Crew) => Promise<number>
   /** No job may be left lying for longer. */
   mostSeconds: number
-  /** Looks at the store on a way where it is always calm; default `url`. */
-  calmUrl?: string
+  /** Where the storm itself reads the store: no fault cuts these connections. Default: `url`. */
+  directUrl?: string
   /** What is in the store, after all, that should not be. */
   leftovers?: () => Promise<string[]>
 }
 
-/** Pushes jobs while something bad happens to those who work on them, waits until all is done, and counts. */
+/** Pushes jobs while faults are injected, waits until all is done, and judges what the jobs and the store say. */
 export async function storm(options: StormOptions): Promise<Outcome> {
-  const { url, calmUrl = url, folder, jobs, mostSeconds } = options
+  const { url, directUrl = url, folder, jobs, mostSeconds } = options
   const app = chaosApp(url, folder)
-  const looking = calmUrl === url ? app : chaosApp(calmUrl, folder)
+  const direct = directUrl === url ? app : chaosApp(directUrl, folder)
   const crew = new Crew(options)
   try {
     await crew.start()
     const load = new Load(app, options)
     const pushing = load.push()
-    // It is awaited below; until then nobody is to be told that nobody heard of it.
+    // It is awaited below.
     pushing.catch(() => {})
-    const strikes = await options.strike(crew)
-    const calm = performance.now()
+    const faults = await options.inject(crew)
+    const faultsEnd = performance.now()
     await pushing
-    const undone = await workedOff(looking, load, calm + mostSeconds * 1000)
-    const seconds = (performance.now() - calm) / 1000
+    const undone = await workedOff(direct, load, faultsEnd + mostSeconds * 1000)
+    const seconds = (performance.now() - faultsEnd) / 1000
     await crew.stop()
     const left = [...undone, ...crew.complaints, ...((await options.leftovers?.()) ?? [])]
-    const stats = await looking.hq.stats()
+    const stats = await direct.hq.stats()
     const tasks = await Promise.all(
       load.tasks.map(async ({ task: { id }, rows }) => {
-        const task = looking.hq.tasks.get(id)
+        const task = direct.hq.tasks.get(id)
         const status = await task.status()
         const events: EventStatus[] = []
         for await (const event of task.events()) events.push(event.status)
@@ -47,10 +47,10 @@ export async function storm(options: StormOptions): Promise<Outcome> {
       }),
     )
     const notes = readNotes(folder)
-    return judge({ jobs, load, stats, tasks, notes, strikes, kills: crew.killed, seconds, mostSeconds, left })
+    return judge({ jobs, load, stats, tasks, notes, faults, kills: crew.killed, seconds, mostSeconds, left })
   } finally {
     crew.kill()
-    if (looking !== app) await looking.hq.close()
+    if (direct !== app) await direct.hq.close()
     await app.hq.close()
   }
 }
