@@ -42,10 +42,23 @@ export function harnessApp(url, write, clock) {
     await pause(n)
     write('called', call, group, now())
   }
-  // No end to crashes: the same job may be hit again and again.
+  // No end to crashes: a fault may meet the same job again and again.
   const options = { retry: 1, retryIn: () => 0.05, maxCrashes: 1_000_000 }
   const callback = (name) => hq.job(name, options, (ctx, bid) => write('callback', name, bid, ctx.jid))
-  const ordered = { shards: 5, batchSize: 5, retryIn: () => 0.05, maxCrashes: 1_000_000 }
+  /** Every third call fails with its first id, which is then merged with the versions that came meanwhile. */
+  const ordered = (name, serial) => {
+    const options = { serial, shards: 3, batchSize: 5, retryIn: () => 0.05, maxCrashes: 1_000_000 }
+    return hq.ordered(name, options, async (ctx, batch) => {
+      const call = ++calls
+      const failing = call % 3 === 0 ? batch.keys().next().value : undefined
+      for (const [id, payloads] of batch)
+        write('call', call, `ordered:${id}`, now(), payloads.map(({ n }) => n).join(','))
+      // Long enough that versions come meanwhile, and that a fault meets some ids in flight.
+      await sleep(call % 10 === 0 ? 50 : failing === undefined ? 5 : 20)
+      for (const id of batch.keys()) write(id === failing ? 'failed' : 'called', call, `ordered:${id}`, now())
+      if (failing !== undefined) ctx.fail(failing, new Error('every third call fails'))
+    })
+  }
   return {
     hq,
     Plain: hq.job('Plain', options, handler),
@@ -55,15 +68,16 @@ export function harnessApp(url, write, clock) {
     Member: hq.job('Member', options, grouped),
     callbacks: { onSuccess: callback('Success'), onComplete: callback('Complete'), onDeath: callback('Death') },
     Tick: hq.job('Tick', options, (ctx, tick) => write('tick', tick, ctx.jid)),
-    Ordered: hq.ordered('Ordered', ordered, async (_ctx, batch) => {
-      const call = ++calls
-      for (const [id, payloads] of batch)
-        write('call', call, `ordered:${id}`, now(), payloads.map(({ n }) => n).join(','))
-      // Long enough that a fault meets some ids in flight.
-      await sleep(call % 10 === 0 ? 50 : 5)
-      for (const id of batch.keys()) write('called', call, `ordered:${id}`, now())
-    }),
+    // With `serial: 'shard'` a worker itself never runs an id twice at a time: here only the store prevents it.
+    orderedQueues: [ordered('Ordered', 'shard'), ordered('OrderedById', 'id')],
   }
+}
+
+/** Returns the number of a job by its text; undefined for callbacks and jobs of cron entries, which have none. */
+export function numberOf(text) {
+  const { class: name, args } = JSON.parse(text)
+  if (name === 'Plain' || name === 'Row') return args[0]
+  return name === 'Unique' || name === 'Limited' || name === 'Member' ? args[1] : undefined
 }
 
 /** Some jobs are in the middle of something when their process dies. */

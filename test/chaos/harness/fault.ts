@@ -1,24 +1,24 @@
-import type { Strike } from './plan.ts'
+import type { PlannedFault } from './plan.ts'
 
-/** A fault, and whom it befalls: the next one of the same victim waits until it is over. */
+/** A kind of fault. The next fault of the same target waits until this one is over. */
 export interface Fault {
-  victim: 'workers' | 'pushers' | 'server'
-  strike(strike: Strike): Promise<unknown>
+  target: 'workers' | 'pushers' | 'server'
+  inject(planned: PlannedFault): Promise<unknown>
 }
 
-/** A store with all that can befall it. */
-export interface Scene {
+/** A store, and the faults that its server or disk can have. */
+export interface Environment {
   /** How pushers and workers reach the store. */
   url: string
-  /** A way on which the store is always calm. */
-  calmUrl: string
+  /** How the harness reaches the store: no fault cuts its connections. */
+  directUrl: string
   faults: Record<string, Fault>
   close(): Promise<void>
 }
 
-/** How long a fault of a server lasts. */
-export const PAUSED_MS = [500, 2500] as const
+/** How long a server, a disk or a process without files has its fault, in milliseconds. */
+export const FAULT_MS = [500, 2500] as const
 
-export function millisecondsOf([least, most]: readonly [number, number], { part }: Strike): number {
+export function millisecondsOf([least, most]: readonly [number, number], { part }: PlannedFault): number {
   return least + part * (most - least)
 }

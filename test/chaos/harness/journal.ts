@@ -4,22 +4,34 @@ import { now } from './app.js'
 /** What is known of the push of a job. */
 export const PUSH = { none: 0, begun: 1, stored: 2, unsure: 3, refused: 4 } as const
 
-/** The run of jobs of a group, with times in microseconds. */
+/** One run of jobs of a group, with times in microseconds. */
 export interface Run {
   group: string
   numbers: number[]
   began: number
-  /** Absent: its process died first. */
+  /** Undefined: its process died first. */
   ended?: number
-  /** Its process lost its lease meanwhile, so another one may have begun before it ended. */
+  /** Its process lost its lease meanwhile, so another run may have begun before it ended. */
   isFenced?: boolean
 }
 
-/** The jobs of a task or of a batch. */
-export interface Together {
+/** The jobs of a task or of a batch: `count` numbers from `from` on. */
+export interface JobRange {
   id: string
   from: number
   count: number
+}
+
+/** What the store has with a worker that is stopped. */
+export interface InFlight {
+  /** The numbers of its jobs. */
+  jobs: readonly number[]
+  /** Callbacks and jobs of cron entries, which have no number. */
+  unnumbered: number
+  /** Ids of ordered queues. */
+  ids: readonly string[]
+  /** Other workers may have got some of its jobs before the store was asked. */
+  isLeaseLost: boolean
 }
 
 /** The journal of one process. */
@@ -28,12 +40,12 @@ interface File {
   pid: number
   offset: number
   rest: string
-  /** When its loss was counted, as it was struck, in microseconds. It may not lose its lease all the same. */
+  /** When `countLost` counted it, in microseconds. A frozen process may keep its lease all the same. */
   countedAt: number | undefined
   /** The jobs that run. */
   open: Set<number>
-  /** How many have ended. */
-  ended: number
+  /** Those that have ended, in this order. */
+  ended: number[]
   /** The runs of groups: those that have not ended by call and group, and all in their order. */
   openRuns: Map<string, Run>
   runs: Run[]
@@ -46,30 +58,42 @@ const FENCED_US = 10_000_000
 /** What pushers and jobs wrote down, outside of the store. Only lines that are whole count. */
 export class Journal {
   readonly push: Uint8Array
-  /** How often each job began, and ended. */
+  /** How often each job was pushed: more than once if an answer was lost. */
+  readonly pushes: Uint8Array
+  /** How often each job began, ended, and failed as a version of an ordered id. */
   readonly began: Uint8Array
   readonly ended: Uint8Array
-  readonly tasks: Together[] = []
-  readonly batches: Together[] = []
+  readonly failed: Uint8Array
+  /** How often each job may run again, because of workers that were stopped or lost their leases. */
+  readonly mayRepeat: Uint8Array
+  /** The same of callbacks and of jobs of cron entries, in all. */
+  unnumberedMayRepeat = 0
+  readonly tasks: JobRange[] = []
+  readonly batches: JobRange[] = []
   /** The jid of each run of a callback, by its name and the batch, and of each run of a cron entry's job, by its tick. */
   readonly callbacks = new Map<string, string[]>()
   readonly ticks = new Map<number, string[]>()
   runs = 0
-  /** Jobs that owners had when they died or lost their leases, and that may run again for that. */
+  /** Pushes that were repeated. */
+  repeatedPushes = 0
+  /** Jobs with numbers that workers had when they were stopped or lost their leases. */
   inFlight = 0
   lostOwners = 0
   readonly #folder: string
-  readonly #mostUntold: { jobs: number; runs: number }
+  readonly #mostUnsettled: number
   readonly #files = new Map<string, File>()
   readonly #buffer = Buffer.alloc(BYTES)
 
-  /** `mostUntold`: the jobs, and runs of groups, that ended but whose ends a process may not have settled yet. */
-  constructor(folder: string, jobs: number, mostUntold: { jobs: number; runs: number }) {
+  /** `mostUnsettled`: how many jobs may have ended in a process without the store's knowledge. */
+  constructor(folder: string, jobs: number, mostUnsettled: number) {
     this.#folder = folder
-    this.#mostUntold = mostUntold
+    this.#mostUnsettled = mostUnsettled
     this.push = new Uint8Array(jobs)
+    this.pushes = new Uint8Array(jobs)
     this.began = new Uint8Array(jobs)
     this.ended = new Uint8Array(jobs)
+    this.failed = new Uint8Array(jobs)
+    this.mayRepeat = new Uint8Array(jobs)
   }
 
   get groupedRuns(): Run[] {
@@ -84,7 +108,7 @@ export class Journal {
       let file = this.#files.get(name)
       if (!file) {
         const isWorker = role === 'worker'
-        const open = { open: new Set<number>(), ended: 0, openRuns: new Map(), runs: [] }
+        const open = { open: new Set<number>(), ended: [], openRuns: new Map(), runs: [] }
         file = { isWorker, pid: Number(pid), offset: 0, rest: '', countedAt: undefined, ...open }
         this.#files.set(name, file)
       }
@@ -92,17 +116,16 @@ export class Journal {
     }
   }
 
-  /**
-   * Counts an owner that was killed or frozen. The store had `jobs` jobs with it, and ids of the ordered queue in flight: those
-   * of which it began versions may come again.
-   */
-  lose(pid: number, jobs: number, ids: readonly string[]): void {
+  /** Counts a worker that is killed or frozen: the jobs that the store has with it may run again, once each. */
+  countLost(pid: number, { jobs, unnumbered, ids, isLeaseLost }: InFlight): void {
     this.read()
     // The newest with this pid.
     const file = [...this.#files.values()].findLast((one) => one.pid === pid && one.isWorker)
-    const last = ids.map((id) => file?.runs.findLast(({ group }) => group === `ordered:${id}`)?.numbers.length ?? 0)
-    this.inFlight += last.reduce((sum, n) => sum + n, jobs)
     this.lostOwners++
+    if (file && isLeaseLost) this.#countUnsettled(file, this.#fence(file, now() - FENCED_US))
+    // Versions that it did not begin do not come again.
+    const last = ids.flatMap((id) => file?.runs.findLast(({ group }) => group === `ordered:${id}`)?.numbers ?? [])
+    this.#letRepeat([...jobs, ...last], unnumbered)
     if (file) file.countedAt = now()
   }
 
@@ -127,21 +150,19 @@ export class Journal {
     } else if (word === 'ended') {
       add(this.ended, n)
       file.open.delete(n)
-      file.ended++
+      file.ended.push(n)
     } else if (word === 'call') {
       const run: Run = { group: a, began: Number(b), numbers: numbers.split(',').map(Number) }
       file.runs.push(run)
       file.openRuns.set(`${what} ${a}`, run)
       for (const one of run.numbers) this.#begin(one, file, run.began)
-    } else if (word === 'called') {
+    } else if (word === 'called' || word === 'failed') {
       const run = file.openRuns.get(`${what} ${a}`) as Run
       file.openRuns.delete(`${what} ${a}`)
       run.ended = Number(b)
-      for (const one of run.numbers) add(this.ended, one)
+      for (const one of run.numbers) add(word === 'called' ? this.ended : this.failed, one)
     } else if (word === 'lost') {
-      if (file.countedAt === undefined) this.#loseUnseen(file)
-      file.countedAt = undefined
-      for (const run of file.runs) if ((run.ended ?? Number.MAX_VALUE) > Number(a) - FENCED_US) run.isFenced = true
+      this.#loseLease(file, Number(a))
     } else if (word === 'task' || word === 'batch') {
       const all = word === 'task' ? this.tasks : this.batches
       all.push({ id: what, from: Number(a), count: Number(b) })
@@ -149,9 +170,12 @@ export class Journal {
       listAt(this.callbacks, `${what} ${a}`).push(b)
     } else if (word === 'tick') {
       listAt(this.ticks, n).push(a)
-    } else if (word === 'push' || word === 'stored' || word === 'unsure' || word === 'refused') {
-      const state = word === 'push' ? PUSH.begun : PUSH[word]
-      for (let i = n; i < n + Number(a); i++) if (this.push[i] !== PUSH.stored) this.push[i] = state
+    } else if (word === 'push') {
+      this.#changePushes(n, Number(a), PUSH.begun)
+      if ((this.pushes[n] as number) > 0) this.repeatedPushes++
+      for (let i = n; i < n + Number(a); i++) add(this.pushes, i)
+    } else if (word === 'stored' || word === 'unsure' || word === 'refused') {
+      this.#changePushes(n, Number(a), PUSH[word])
     }
   }
 
@@ -162,13 +186,38 @@ export class Journal {
     if (at > (file.countedAt ?? at)) file.countedAt = undefined
   }
 
-  /** Counts an owner that lost its lease on a busy machine: nobody has looked what the store had with it. */
-  #loseUnseen(file: File): void {
-    const { jobs, runs } = this.#mostUntold
-    const ordered = file.runs.filter(({ group }) => group.startsWith('ordered:')).slice(-runs)
-    const payloads = ordered.reduce((sum, { numbers }) => sum + numbers.length, 0)
-    this.inFlight += file.open.size + Math.min(file.ended, jobs) + payloads
-    this.lostOwners++
+  #changePushes(from: number, count: number, state: number): void {
+    for (let i = from; i < from + count; i++) if (this.push[i] !== PUSH.stored) this.push[i] = state
+  }
+
+  /** A process saw that its lease was lost: because it was frozen, or on a busy machine. */
+  #loseLease(file: File, at: number): void {
+    // The store said that it had its lease when it was counted.
+    const fenced = this.#fence(file, file.countedAt ?? at - FENCED_US)
+    if (file.countedAt === undefined) {
+      this.lostOwners++
+      this.#countUnsettled(file, fenced)
+    }
+    file.countedAt = undefined
+  }
+
+  /** Notes that others may have had what ended after `since` in a process. Returns these runs of groups. */
+  #fence(file: File, since: number): Run[] {
+    const fenced = file.runs.filter(({ ended }) => (ended ?? Number.MAX_VALUE) > since)
+    for (const run of fenced) run.isFenced = true
+    return fenced
+  }
+
+  /** Counts all that a process may have had: nobody asked the store in time. */
+  #countUnsettled(file: File, fenced: readonly Run[]): void {
+    const jobs = [...file.open, ...file.ended.slice(-this.#mostUnsettled)]
+    this.#letRepeat([...jobs, ...fenced.flatMap(({ numbers }) => numbers)], this.#mostUnsettled)
+  }
+
+  #letRepeat(jobs: readonly number[], unnumbered: number): void {
+    for (const n of jobs) add(this.mayRepeat, n)
+    this.unnumberedMayRepeat += unnumbered
+    this.inFlight += jobs.length
   }
 }
 

@@ -11,7 +11,7 @@ const CHECKS: Record<string, Check[]> = {
   flows: [childrenFirst],
 }
 
-export function faultsOfOrder(journal: Journal): string[] {
+export function errorsOfOrder(journal: Journal): string[] {
   const groups = new Map<string, Run[]>()
   for (const run of journal.groupedRuns.sort((a, b) => a.began - b.began)) {
     const runs = groups.get(run.group)

@@ -1,23 +1,23 @@
 import { chance } from '../../conformance/chance.js'
 
 /** One fault of a run. */
-export interface Strike {
+export interface PlannedFault {
   /** The fault happens when so many runs of jobs have begun. */
   at: number
   fault: string
-  /** Chooses the victim, from 0 to 1. */
+  /** Chooses the process, from 0 to 1. */
   pick: number
   /** How long it lasts, if it lasts, as a part of its range from 0 to 1. */
   part: number
 }
 
-const JOBS_OF_A_STRIKE = 500
+const JOBS_OF_A_FAULT = 500
 const MOST = 200
 
 /** Draws the faults of a run, each of them at least once. The same seed, number of jobs and faults give the same plan. */
-export function planOf(seed: number, jobs: number, faults: readonly string[]): Strike[] {
+export function planOf(seed: number, jobs: number, faults: readonly string[]): PlannedFault[] {
   const random = chance(seed)
-  const count = Math.max(Math.min(Math.round(jobs / JOBS_OF_A_STRIKE), MOST), faults.length)
+  const count = Math.max(Math.min(Math.round(jobs / JOBS_OF_A_FAULT), MOST), faults.length)
   let deck: string[] = []
   return Array.from({ length: count }, (_, i) => {
     if (deck.length === 0) deck = [...faults]
@@ -27,7 +27,7 @@ export function planOf(seed: number, jobs: number, faults: readonly string[]): S
   })
 }
 
-export function textOf(plan: readonly Strike[]): string {
+export function textOf(plan: readonly PlannedFault[]): string {
   const width = Math.max(...plan.map(({ fault }) => fault.length))
   const cells = plan.map(({ at, fault, pick, part }) => {
     const numbers = [pick, part].map((number) => number.toFixed(2)).join(' ')

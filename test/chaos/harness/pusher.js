@@ -2,7 +2,7 @@
 // with the number of its first job when all are pushed. Its journal says first what it pushes, and then what became of it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { clockOf, harnessApp, openJournal } from './app.js'
-import { groupOf, kindOf, TOGETHER, VERSIONS } from './workloads.js'
+import { BATCH_SIZE, groupOf, kindOf, VERSIONS } from './workloads.js'
 
 const SINGLES = 10
 const AGAIN_MS = 30
@@ -10,29 +10,40 @@ const DELAY_SECONDS = 0.3
 
 const [url, folder] = process.argv.slice(2)
 const write = openJournal(folder, 'pusher')
-const { hq, Plain, Row, Ordered, Unique, Limited, Member, callbacks } = harnessApp(url, write, clockOf(folder))
+const { hq, Plain, Row, orderedQueues, Unique, Limited, Member, callbacks } = harnessApp(url, write, clockOf(folder))
 hq.onError(() => {})
 
 const numbersOf = (from, count) => Array.from({ length: count }, (_, i) => from + i)
 const jidOf = (n) => `c0ffee${n.toString(16).padStart(18, '0')}`
 
-/** Resolves with whether the store has it; without `mayRepeat` also with false: nobody knows. */
-async function untilStored(push, mayRepeat) {
+let repeatable = 0
+
+/**
+ * Resolves with whether the store has it; without `mayRepeat` also with false: nobody knows. With `mayRepeat` it drops every
+ * fourth answer, as if it was lost. `onRepeat` is called before a push is repeated that may have stored something.
+ */
+async function untilStored(push, mayRepeat, onRepeat = () => {}) {
+  let dropsAnswer = mayRepeat && ++repeatable % 4 === 0
   for (;;) {
+    let maybeStored = true
     try {
       await push()
-      return true
+      if (!dropsAnswer) return true
+      dropsAnswer = false
     } catch (thrown) {
       if (!['PUSH_FAILED', 'STORE_UNREACHABLE', 'STORE_TIMEOUT', 'STORE_FULL'].includes(thrown.code)) throw thrown
       if (!mayRepeat && (thrown.maybePushed || thrown.details?.task)) return false
+      maybeStored = thrown.maybePushed !== false
     }
     await sleep(AGAIN_MS)
+    if (maybeStored) onRepeat()
   }
 }
 
 async function pushPart(from, count, push, mayRepeat) {
-  write('push', from, count)
-  const isStored = await untilStored(push, mayRepeat)
+  const writePush = () => write('push', from, count)
+  writePush()
+  const isStored = await untilStored(push, mayRepeat, writePush)
   write(isStored ? 'stored' : 'unsure', from, count)
 }
 
@@ -68,12 +79,13 @@ async function pushTask({ from, count }) {
 }
 
 /** The versions of each id come one after the other. The number of a job grows with its version. */
-async function pushOrdered({ id, size, from, count }) {
+async function pushOrdered({ id, size, from, count, way }) {
+  const queue = orderedQueues[way % 2]
   const ids = Math.ceil(size / VERSIONS)
   for (let at = from; at < from + count; at += ids) {
     const numbers = numbersOf(at, Math.min(ids, from + count - at))
     const jobs = numbers.map((n) => ({ id: `${id}-${n - at}`, payload: { n }, score: n }))
-    await pushPart(at, numbers.length, () => Ordered.performAsync(jobs), true)
+    await pushPart(at, numbers.length, () => queue.performAsync(jobs), true)
   }
 }
 
@@ -84,32 +96,34 @@ async function pushUnique({ from, count }) {
     await Promise.all(
       numbers.map(async (n) => {
         let jid
-        write('push', n, 1)
-        await untilStored(async () => {
+        const push = async () => {
           jid = await Unique.set({ jid: jidOf(n), idempotent: true }).performAsync(groupOf('unique', n), n)
-        }, true)
+        }
+        const writePush = () => write('push', n, 1)
+        writePush()
+        await untilStored(push, true, writePush)
         write(jid === jidOf(n) ? 'stored' : 'refused', n, 1)
       }),
     )
   }
 }
 
-async function pushTogether({ from, count }, push) {
-  for (let at = from; at < from + count; at += TOGETHER) {
-    const size = Math.min(TOGETHER, from + count - at)
+async function pushInBatches({ from, count }, push) {
+  for (let at = from; at < from + count; at += BATCH_SIZE) {
+    const size = Math.min(BATCH_SIZE, from + count - at)
     await pushPart(at, size, () => push(numbersOf(at, size)))
   }
 }
 
 const pushBatches = (chunk) =>
-  pushTogether(chunk, async (numbers) => {
+  pushInBatches(chunk, async (numbers) => {
     const bid = await hq.batch(callbacks, () => Plain.performBulk(numbers.map((n) => [n, kindOf('batches', n)])))
     write('batch', bid, numbers[0], numbers.length)
   })
 
 /** The children of the root have children of their own, one each. */
 const pushFlows = (chunk) =>
-  pushTogether(chunk, async ([root, ...rest]) => {
+  pushInBatches(chunk, async ([root, ...rest]) => {
     const nodeOf = (n, children = []) => ({ job: Member, args: [groupOf('flows', n), n], children })
     const inner = rest.filter((n) => n % 2 === 1)
     const children = inner.map((n) => nodeOf(n, rest.includes(n + 1) ? [nodeOf(n + 1)] : []))

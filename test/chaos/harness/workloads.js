@@ -16,11 +16,11 @@ export const SHARES = {
 
 export const NAMES = Object.keys(SHARES)
 
-/** Versions that each id of a chunk of the ordered queue gets, one push after the other. */
-export const VERSIONS = 10
+/** Versions that each id of a chunk of an ordered queue gets, one push after the other. */
+export const VERSIONS = 5
 
 /** The jobs of a batch, and of a flow: the first is its root. */
-export const TOGETHER = 10
+export const BATCH_SIZE = 10
 
 const UNIQUE_KEYS = 7
 const LIMITED_KEYS = 3
@@ -37,7 +37,7 @@ const TRACKED_KINDS = { 0: 'once', 1: 'refused', 2: 'killed', 3: 'discarded' }
  * @returns {{ workload: string, from: number, count: number }[]}
  */
 export function chunksOf(jobs, names) {
-  const size = Math.min(Math.max(Math.ceil(jobs / 4000) * VERSIONS, VERSIONS), 200)
+  const size = Math.min(Math.max(Math.ceil(jobs / 4000) * BATCH_SIZE, BATCH_SIZE), 200)
   const given = new Map(names.map((name) => [name, 0]))
   const nextWorkload = () => {
     const behind = (name) => (given.get(name) + 1) / SHARES[name]
@@ -55,7 +55,7 @@ export function chunksOf(jobs, names) {
 /** Returns what a job leaves behind: a name of `KINDS`. */
 export function kindOf(workload, n) {
   if (workload === 'retrying') return n % 20 === 3 ? 'broken' : 'once'
-  if (workload === 'batches') return n % 40 === 7 ? 'broken' : n % TOGETHER === 3 ? 'once' : 'fine'
+  if (workload === 'batches') return n % 40 === 7 ? 'broken' : n % BATCH_SIZE === 3 ? 'once' : 'fine'
   if (workload === 'tracked') return TRACKED_KINDS[n % 20] ?? 'fine'
   return 'fine'
 }
@@ -64,5 +64,5 @@ export function kindOf(workload, n) {
 export function groupOf(workload, n) {
   if (workload === 'unique') return `unique:${n % UNIQUE_KEYS}`
   if (workload === 'limits') return `limits:${n % LIMITED_KEYS}`
-  return `${workload}:${n - (n % TOGETHER)}`
+  return `${workload}:${n - (n % BATCH_SIZE)}`
 }

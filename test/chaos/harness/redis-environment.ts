@@ -1,29 +1,29 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startProxy } from '../../redis/proxy.ts'
 import { startServer } from '../../redis/server.ts'
-import { type Fault, millisecondsOf, PAUSED_MS, type Scene } from './fault.ts'
+import { type Environment, FAULT_MS, type Fault, millisecondsOf } from './fault.ts'
 
 /** A server that keeps what it has answered, behind a proxy that cuts connections. */
-export async function redisScene(_folder: string, seed: number): Promise<Scene> {
+export async function redisEnvironment(_folder: string, seed: number): Promise<Environment> {
   const server = await startServer({ appendonly: true, appendfsync: 'always' })
   const proxy = await startProxy(server, seed)
-  const onServer = (strike: Fault['strike']): Fault => ({ victim: 'server', strike })
+  const onServer = (inject: Fault['inject']): Fault => ({ target: 'server', inject })
   return {
     url: proxy.url(),
-    calmUrl: server.url(),
+    directUrl: server.url(),
     faults: {
       'kill server': onServer(async () => {
         await server.kill()
         await server.start()
       }),
       'restart server': onServer(() => server.restart()),
-      'freeze server': onServer(async (strike) => {
+      'freeze server': onServer(async (planned) => {
         server.freeze()
-        await sleep(millisecondsOf(PAUSED_MS, strike))
+        await sleep(millisecondsOf(FAULT_MS, planned))
         server.thaw()
       }),
-      'pause clients': onServer(async (strike) => {
-        const ms = Math.round(millisecondsOf(PAUSED_MS, strike))
+      'pause clients': onServer(async (planned) => {
+        const ms = Math.round(millisecondsOf(FAULT_MS, planned))
         await server.ask('CLIENT', 'PAUSE', String(ms), 'ALL')
         await sleep(ms)
       }),
@@ -34,14 +34,14 @@ export async function redisScene(_folder: string, seed: number): Promise<Scene> 
         for (const id of ids.slice(from, from + 5)) await server.ask('CLIENT', 'KILL', 'ID', id)
       }),
       'flush scripts': onServer(() => server.ask('SCRIPT', 'FLUSH')),
-      'fill memory': onServer(async (strike) => {
+      'fill memory': onServer(async (planned) => {
         await server.ask('CONFIG', 'SET', 'maxmemory', '1')
-        await sleep(millisecondsOf(PAUSED_MS, strike))
+        await sleep(millisecondsOf(FAULT_MS, planned))
         await server.ask('CONFIG', 'SET', 'maxmemory', '0')
       }),
-      'cut connections': onServer(async (strike) => {
+      'cut connections': onServer(async (planned) => {
         proxy.set({ cut: 60, halve: 0.2, sever: 0.005 })
-        await sleep(millisecondsOf(PAUSED_MS, strike))
+        await sleep(millisecondsOf(FAULT_MS, planned))
         proxy.calm()
       }),
     },

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Address } from '../../postgres/address.ts'
 import { type PostgresServer, startPostgres } from '../../postgres/server.ts'
-import { type Fault, millisecondsOf, PAUSED_MS, type Scene } from './fault.ts'
+import { type Environment, FAULT_MS, type Fault, millisecondsOf } from './fault.ts'
 
 /** A primary behind an address that cuts connections, and that leads to the standby after a failover. */
-export async function postgresScene(): Promise<Scene> {
+export async function postgresEnvironment(): Promise<Environment> {
   // A crash of the server, unlike one of the machine, keeps what was written without fsync.
   let server = await startPostgres({ synchronous_commit: true })
-  const [address, calmAddress] = [await Address.open(server.port), await Address.open(server.port)]
-  const onServer = (strike: Fault['strike']): Fault => ({ victim: 'server', strike })
+  const [address, directAddress] = [await Address.open(server.port), await Address.open(server.port)]
+  const onServer = (inject: Fault['inject']): Fault => ({ target: 'server', inject })
   const urlOf = ({ port }: Address) => {
     const url = new URL(server.url())
     url.port = String(port)
@@ -16,7 +16,7 @@ export async function postgresScene(): Promise<Scene> {
   }
   return {
     url: urlOf(address),
-    calmUrl: urlOf(calmAddress),
+    directUrl: urlOf(directAddress),
     faults: {
       'kill server': onServer(async () => {
         await server.kill()
@@ -32,8 +32,8 @@ export async function postgresScene(): Promise<Scene> {
           [Math.floor(pick * 3)],
         ),
       ),
-      'cut connections': onServer(async (strike) => {
-        const end = performance.now() + millisecondsOf(PAUSED_MS, strike)
+      'cut connections': onServer(async (planned) => {
+        const end = performance.now() + millisecondsOf(FAULT_MS, planned)
         for (; performance.now() < end; await sleep(100)) address.moveTo(server.port)
       }),
       'fail over': onServer(async () => {
@@ -43,12 +43,12 @@ export async function postgresScene(): Promise<Scene> {
         address.moveTo(undefined)
         await standby.query('SELECT pg_promote()')
         server = standby
-        for (const one of [address, calmAddress]) one.moveTo(standby.port)
+        for (const one of [address, directAddress]) one.moveTo(standby.port)
         await old.remove()
       }),
     },
     async close() {
-      for (const one of [address, calmAddress]) one.close()
+      for (const one of [address, directAddress]) one.close()
       await server.remove()
     },
   }

@@ -1,34 +1,41 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, statfsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Fault, millisecondsOf, PAUSED_MS, type Scene } from './fault.ts'
+import { type Environment, FAULT_MS, type Fault, millisecondsOf } from './fault.ts'
 
 /** The size of the disk in megabytes; each job needs less than a kilobyte. */
 const DISK = 8192
+/** How often the disk is made smaller, until it is as small as what is on it. */
+const TRIES = 100
 
 /** A file, on a disk of its own if this user may mount one. Then the disk fills up, too. */
-export async function sqliteScene(folder: string): Promise<Scene> {
+export async function sqliteEnvironment(folder: string): Promise<Environment> {
   const disk = `${folder}/disk`
   mkdirSync(disk)
   const isMounted = mount(disk, `size=${DISK}m`)
   const url = `sqlite:${disk}/chaos.db`
   const fillDisk: Fault = {
-    victim: 'server',
-    async strike(strike) {
-      // A disk can't become smaller than what is on it, and that grows.
-      while (!mount(disk, `remount,size=${bytesOn(disk)}`)) {}
-      await sleep(millisecondsOf(PAUSED_MS, strike))
-      mount(disk, `remount,size=${DISK}m`)
+    target: 'server',
+    async inject(planned) {
+      shrink(disk)
+      await sleep(millisecondsOf(FAULT_MS, planned))
+      if (!mount(disk, `remount,size=${DISK}m`)) throw new Error(`the disk ${disk} could not get its size back`)
     },
   }
   return {
     url,
-    calmUrl: url,
+    directUrl: url,
     faults: isMounted ? { 'fill disk': fillDisk } : {},
     async close() {
       if (isMounted) execFileSync('umount', ['-l', disk])
     },
   }
+}
+
+/** Leaves no free space on a disk. It can't become smaller than what is on it, and that grows meanwhile. */
+function shrink(disk: string): void {
+  for (let n = 0; n < TRIES; n++) if (mount(disk, `remount,size=${bytesOn(disk)}`)) return
+  throw new Error(`the disk ${disk} could not be filled: ${TRIES} times mount refused the size of what is on it`)
 }
 
 function bytesOn(disk: string): number {

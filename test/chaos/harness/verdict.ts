@@ -1,7 +1,7 @@
 import type { EventStatus } from '#dist/store/contract.js'
 import { KINDS, type Kind, type KindName } from '../kinds.ts'
-import { type Journal, PUSH, type Together } from './journal.ts'
-import { faultsOfOrder } from './orders.ts'
+import { type JobRange, type Journal, PUSH } from './journal.ts'
+import { errorsOfOrder } from './orders.ts'
 import { kindOf } from './workloads.js'
 
 /** What became of the jobs of a workload, by the journal. */
@@ -15,7 +15,7 @@ export interface Sums {
   /** Jobs that ran as often as they must. */
   done: number
   lost: number
-  /** Runs beyond those. */
+  /** Runs beyond those that a job must have or, as a version of an ordered id, may have: one for each push and each failure. */
   repeats: number
 }
 
@@ -23,6 +23,8 @@ export interface Verdict {
   workloads: Record<string, Sums>
   all: Sums
   countsOff: string[]
+  /** Jobs that ran more often than faults explain. */
+  unexplained: string[]
   ordersBroken: string[]
 }
 
@@ -40,6 +42,7 @@ export function judge(journal: Journal, chunks: readonly Chunk[], stored: Stored
   const workloads: Record<string, Sums> = {}
   const expected = { processed: 0, failed: 0, dead: 0 }
   const countsOff: string[] = []
+  const unexplained: string[] = []
   for (const { workload, from, count } of chunks) {
     workloads[workload] ??= { jobs: 0, stored: 0, refused: 0, unsure: 0, done: 0, lost: 0, repeats: 0 }
     const sums = workloads[workload]
@@ -56,23 +59,30 @@ export function judge(journal: Journal, chunks: readonly Chunk[], stored: Stored
       if (!isStored && began === 0) continue
       if (ended >= kind.runs) sums.done++
       else sums.lost++
-      sums.repeats += Math.max(began - kind.runs, 0)
+      const runs = workload === 'ordered' ? (journal.pushes[n] as number) + (journal.failed[n] as number) : kind.runs
+      sums.repeats += Math.max(began - runs, 0)
+      const explained = runs + (journal.mayRepeat[n] as number)
+      if (began > explained) unexplained.push(`job ${n} of ${workload} ran ${began} times, not at most ${explained}`)
       if (workload === 'ordered') continue
       expected.processed += kind.processed
       expected.failed += kind.failed
       expected.dead += kind.dead ? 1 : 0
     }
   }
-  workloads.cron = faultsOfTicks(journal, countsOff)
-  for (const jids of [...journal.callbacks.values(), ...journal.ticks.values()])
-    expected.processed += new Set(jids).size
+  workloads.cron = sumsOfTicks(journal, countsOff)
+  const unnumbered = [...journal.callbacks.values(), ...journal.ticks.values()]
+  const repeats = unnumbered.reduce((sum, jids) => sum + repeatsOf(jids), 0)
+  if (repeats > journal.unnumberedMayRepeat)
+    unexplained.push(`callbacks and ticks were repeated ${repeats} times, not at most ${journal.unnumberedMayRepeat}`)
+  for (const jids of unnumbered) expected.processed += jids.length - repeatsOf(jids)
   for (const name of ['processed', 'failed', 'dead'] as const) {
     if (stored.stats[name] !== expected[name]) countsOff.push(`${name} is ${stored.stats[name]}, not ${expected[name]}`)
   }
-  for (const task of journal.tasks) countsOff.push(...faultsOfTask(task, stored))
+  for (const task of journal.tasks) countsOff.push(...errorsOfTask(task, stored))
   if (stored.locks > 0) countsOff.push(`${stored.locks} locks of unique jobs are left`)
-  for (const batch of journal.batches) countsOff.push(...faultsOfBatch(batch, journal))
-  return { workloads, all: sumOf(Object.values(workloads)), countsOff, ordersBroken: faultsOfOrder(journal) }
+  for (const batch of journal.batches) countsOff.push(...errorsOfBatch(batch, journal))
+  const all = sumOf(Object.values(workloads))
+  return { workloads, all, countsOff, unexplained, ordersBroken: errorsOfOrder(journal) }
 }
 
 function sumOf(all: readonly Sums[]): Sums {
@@ -82,7 +92,7 @@ function sumOf(all: readonly Sums[]): Sums {
 }
 
 /** A task's counts equal its events, and both are what its rows must become. */
-function faultsOfTask({ id, from, count }: Together, { tasks }: Stored): string[] {
+function errorsOfTask({ id, from, count }: JobRange, { tasks }: Stored): string[] {
   const task = tasks.get(id)
   const expected = Array.from({ length: count }, (_, i) => KINDS[kindOf('tracked', from + i) as KindName].status)
   const text = (statuses: readonly string[]) => {
@@ -92,15 +102,15 @@ function faultsOfTask({ id, from, count }: Together, { tasks }: Stored): string[
   }
   if (!task) return [`task ${id} is not there`]
   const counted = Object.entries(task.counts).filter(([, n]) => n > 0)
-  const faults: string[] = []
-  if (task.state !== 'done') faults.push(`task ${id} is ${task.state}`)
-  if (counted.sort().join('; ') !== text(expected)) faults.push(`task ${id} counts ${counted}, not ${text(expected)}`)
-  if (task.events.join() !== expected.join()) faults.push(`task ${id} has other events than its rows must have`)
-  return faults
+  const errors: string[] = []
+  if (task.state !== 'done') errors.push(`task ${id} is ${task.state}`)
+  if (counted.sort().join('; ') !== text(expected)) errors.push(`task ${id} counts ${counted}, not ${text(expected)}`)
+  if (task.events.join() !== expected.join()) errors.push(`task ${id} has other events than its rows must have`)
+  return errors
 }
 
 /** Each callback of a batch is one job, and there are those that its jobs need. */
-function faultsOfBatch({ id, from, count }: Together, { callbacks }: Journal): string[] {
+function errorsOfBatch({ id, from, count }: JobRange, { callbacks }: Journal): string[] {
   const isDead = Array.from({ length: count }, (_, i) => kindOf('batches', from + i)).includes('broken')
   return ['Success', 'Complete', 'Death'].flatMap((name) => {
     const expected = name === 'Complete' || (name === 'Death') === isDead ? 1 : 0
@@ -110,7 +120,7 @@ function faultsOfBatch({ id, from, count }: Together, { callbacks }: Journal): s
 }
 
 /** Each second between the first tick and the last has one job. */
-function faultsOfTicks({ ticks }: Journal, countsOff: string[]): Sums {
+function sumsOfTicks({ ticks }: Journal, countsOff: string[]): Sums {
   const times = [...ticks.keys()]
   // Math.max takes so many arguments only.
   const [first, last] = [times.reduce((a, b) => Math.min(a, b), Infinity), times.reduce((a, b) => Math.max(a, b), 0)]
@@ -118,8 +128,13 @@ function faultsOfTicks({ ticks }: Journal, countsOff: string[]): Sums {
   let repeats = 0
   for (const [tick, jids] of ticks) {
     const different = new Set(jids).size
-    repeats += jids.length - different
+    repeats += repeatsOf(jids)
     if (different > 1) countsOff.push(`the tick ${new Date(tick).toISOString()} has ${different} jobs`)
   }
   return { jobs, stored: jobs, refused: 0, unsure: 0, done: times.length, lost: jobs - times.length, repeats }
+}
+
+/** Returns how many runs of jobs were not their first one. */
+function repeatsOf(jids: readonly string[]): number {
+  return jids.length - new Set(jids).size
 }
