@@ -1,7 +1,8 @@
+import { existsSync, rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { onPostgres } from '../postgres/suite.ts'
 import { onRedis } from '../redis/suite.ts'
-import { parseOptions, type StoreName } from './harness/options.ts'
+import { commandOf, parseOptions, type StoreName } from './harness/options.ts'
 import { planOf } from './harness/plan.ts'
 import { reportOf } from './harness/report.ts'
 import { isGood, runRound } from './harness/round.ts'
@@ -16,6 +17,7 @@ async function check(store: StoreName, faults: string[] = []): Promise<void> {
   const outcome = await runRound({ ...options, announce: () => {} })
   expect(isGood(outcome), `seed ${options.seed}\n${reportOf(outcome)}`).toBe(true)
   expect(outcome.all.done).toBeGreaterThan(JOBS / 2)
+  expect(outcome.repeatedPushes).toBeGreaterThan(0)
 }
 
 describe('SQLite', () => {
@@ -31,6 +33,21 @@ onPostgres('PostgreSQL', () => {
   test(TITLE, { timeout: 180_000 }, () => check('postgres', ['worker', 'pusher', 'kill', 'cut']))
 })
 
+test('a round that breaks off says where its journal is', async () => {
+  const options = {
+    store: 'unknown' as StoreName,
+    jobs: JOBS,
+    seed: 1,
+    workloads: NAMES,
+    faults: [],
+    announce: () => {},
+  }
+  const message = await runRound(options).then(String, ({ message }) => message)
+  const [, folder = ''] = /the journal is in (\S+)$/.exec(message) ?? []
+  expect(existsSync(folder)).toBe(true)
+  rmSync(folder, { recursive: true })
+})
+
 describe('the options of npm run chaos', () => {
   test.for([
     [['--jobs', 'many'], '--jobs must be a whole number from 1000 to 10000000 (got "many")'],
@@ -40,8 +57,17 @@ describe('the options of npm run chaos', () => {
     [['--store', 'mysql'], '--store must name some of sqlite, redis, postgres (got "mysql")'],
     [['--workloads', 'plain,'], '--workloads must name some of'],
     [['--sed', '7'], "Unknown option '--sed'"],
+    [['--cron', '--seed', '7'], '--cron takes no --seed, only --minutes'],
   ] as const)('%j is refused', ([args, message]) => {
     expect(() => parseOptions([...args])).toThrow(message)
+  })
+
+  test('the command that repeats a round names all that its plan depends on', () => {
+    const command = (...args: string[]) => commandOf(parseOptions(args), 'redis', 7)
+    expect(command()).toBe('npm run chaos -- --store redis --jobs 20000 --seed 7')
+    expect(command('--workloads', 'plain,flows', '--faults', 'kill worker,freeze')).toBe(
+      "npm run chaos -- --store redis --jobs 20000 --seed 7 --workloads plain,flows --faults 'kill worker,freeze'",
+    )
   })
 
   test('a seed always draws the same faults, and another seed others', () => {

@@ -1,6 +1,6 @@
 // npm run chaos: `npm run chaos -- --help` lists the options.
 import { cronRounds } from '../cron/rounds.ts'
-import { helpText, parseOptions, UsageError } from './harness/options.ts'
+import { commandOf, type HarnessOptions, helpText, parseOptions, UsageError } from './harness/options.ts'
 import { textOf } from './harness/plan.ts'
 import { reportOf } from './harness/report.ts'
 import { isGood, runRound } from './harness/round.ts'
@@ -16,19 +16,17 @@ try {
   process.exitCode = 2
 }
 
-async function runUntil(end: number, { stores, ...options }: ReturnType<typeof parseOptions>): Promise<void> {
+async function runUntil(end: number, options: HarnessOptions): Promise<void> {
   for (let { seed } = options; seed === options.seed || performance.now() < end; seed++) {
-    for (const store of stores) {
+    for (const store of options.stores) {
       console.log(
-        `${store}, seed ${seed}. The faults, each when so many runs have begun, with its victim and duration (0–1):`,
+        `${store}, seed ${seed}. Faults: after so many runs of jobs, which one, and two numbers that choose process and duration:`,
       )
       const announce = (plan: Parameters<typeof textOf>[0]) => console.log(textOf(plan))
       const outcome = await runRound({ ...options, store, seed, announce })
       console.log(reportOf(outcome))
-      const again = `--store ${store} --jobs ${options.jobs} --seed ${seed}`
-      console.log(
-        `${isGood(outcome) ? 'As promised' : 'WRONG'}, ${outcome.seconds.toFixed(0)} s: npm run chaos -- ${again}\n`,
-      )
+      const result = isGood(outcome) ? 'Passed' : 'FAILED'
+      console.log(`${result} in ${outcome.seconds.toFixed(0)} s: ${commandOf(options, store, seed)}\n`)
       if (!isGood(outcome)) process.exitCode = 1
     }
   }

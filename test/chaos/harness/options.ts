@@ -18,7 +18,7 @@ const OPTIONS = {
   cron: {
     type: 'boolean',
     value: '',
-    help: 'instead: processes share cron entries in many time zones while clocks change',
+    help: 'instead: processes share cron entries in many time zones while clocks change; takes only --minutes',
   },
   help: { type: 'boolean', value: '', help: 'shows this' },
 } as const
@@ -39,6 +39,10 @@ export class UsageError extends Error {}
 /** @throws UsageError */
 export function parseOptions(args: string[]): HarnessOptions {
   const values = parsed(args)
+  if (values.cron) {
+    const other = Object.keys(values).find((name) => !['cron', 'minutes', 'help'].includes(name))
+    if (other !== undefined) throw new UsageError(`--cron takes no --${other}, only --minutes`)
+  }
   return {
     stores: namesOf('store', values.store, STORES),
     jobs: numberOf('jobs', values.jobs ?? '20000', FEWEST_JOBS, MOST_JOBS),
@@ -51,13 +55,20 @@ export function parseOptions(args: string[]): HarnessOptions {
   }
 }
 
+/** Returns the command that repeats one round. */
+export function commandOf({ jobs, workloads, faults }: HarnessOptions, store: StoreName, seed: number): string {
+  const some = workloads.length < NAMES.length ? ` --workloads ${workloads.join(',')}` : ''
+  const only = faults.length > 0 ? ` --faults '${faults.join(',')}'` : ''
+  return `npm run chaos -- --store ${store} --jobs ${jobs} --seed ${seed}${some}${only}`
+}
+
 export function helpText(): string {
   const rows = Object.entries(OPTIONS).map(([name, { value, help }]) => [`--${name} ${value}`, help] as const)
   return [
     'npm run chaos -- [OPTIONS]',
     '',
-    'Pushes and runs jobs of all workloads on real stores while faults strike, and compares what the jobs did with what the',
-    'store says. Ends with 1 when a job is lost, a count is off, an order is broken, or more ran again than faults explain.',
+    'Pushes and runs jobs of all workloads on real stores while it injects faults, and compares what the jobs did with what',
+    'the store says. Ends with 1 when a job is lost, a count is off, an order is broken, or a job ran again without a fault.',
     '',
     ...rows.map(([flag, help]) => `  ${flag.padEnd(19)}${help}`),
   ].join('\n')
