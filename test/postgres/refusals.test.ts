@@ -41,11 +41,11 @@ onPostgres('a server that takes no writes', () => {
     const t = bench({ url: server.url() })
     const { job, ran, open } = await withHeldJob(t)
     await configure(server, 'default_transaction_read_only', 'on')
+    let stored = 0
     const refused = await (async () => {
-      for (let n = 0; ; n--) await job.performAsync(n, '')
+      for (; ; stored++) await job.performAsync(100 + stored, '')
     })().catch((thrown: unknown) => thrown)
     expect(refused).toMatchObject({ maybePushed: false, cause: { code: 'STORE_UNUSABLE' } })
-    const before = ran.all.length
     open()
     // The thread that renews the lease reports the error of PostgreSQL itself.
     const others = () => t.errors.filter(({ about }) => about.during !== 'renewing the lease')
@@ -56,7 +56,7 @@ onPostgres('a server that takes no writes', () => {
     await until(() => ran.all.includes(1))
     await t.settled()
     expect(ran.all.filter((n) => n === -1)).toHaveLength(1)
-    expect(await t.hq.stats()).toMatchObject({ processed: before + 1, failed: 0, retries: 0, dead: 0 })
+    expect(await t.hq.stats()).toMatchObject({ processed: stored + 2, failed: 0, retries: 0, dead: 0 })
   })
 })
 
