@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { writerLockOf } from '#dist/store/postgres/server/lock.js'
+import { job, NOW, toQueue } from '../conformance/bench.ts'
 import { type Bench, bench, gate, Heard, until } from '../engine/bench.ts'
 import { kindsOfPushes } from './kinds-of-pushes.ts'
 import { type PostgresServer, startPostgres } from './server.ts'
@@ -92,6 +93,22 @@ onPostgres('pushes of each kind', () => {
     await server.kill()
     await until(() => refused(late))
     await expectRefused(late, 'STORE_UNREACHABLE')
+  })
+
+  test('throw STORE_UNUSABLE when the server does not accept what they store, as does the tick of a cron entry', async () => {
+    const server = await startPostgres()
+    onTestFinished(() => server.remove())
+    const store = openStore(server.url())
+    onTestFinished(() => store.close())
+    await store.open()
+    await server.query("ALTER TABLE highkiq.ready ADD CHECK (text NOT LIKE '%unwelcome%')")
+    await server.query("ALTER TABLE highkiq.ordered_waiting ADD CHECK (text NOT LIKE '%unwelcome%')")
+    await expectRefused(store, 'STORE_UNUSABLE', 'unwelcome')
+    await store.crons.define('a', { old: null, text: '{}', tick: 1 }, 60)
+    const jid = '1'.repeat(24)
+    const tick = { text: '{}', from: 1, to: 2, push: { jid, item: toQueue('q', job('unwelcome')) } }
+    const refusal = { code: 'PUSH_FAILED', jids: [jid], maybePushed: false, cause: { code: 'STORE_UNUSABLE' } }
+    await expect(store.crons.tick('a', tick, NOW)).rejects.toMatchObject(refusal)
   })
 })
 
