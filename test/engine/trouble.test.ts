@@ -53,6 +53,30 @@ test('while another program locks the file, pushes and settlements wait; then al
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 15, failed: 0, retries: 0, fetched: 0 })
 })
 
+test('a job that ended counts as settled while the file refuses to fetch the next one', async () => {
+  const t = bench()
+  const { opened, open } = gate()
+  const ran = new Heard<string>()
+  const J = t.hq.job('J', async (_ctx, name: string) => {
+    ran.say(name)
+    if (name === 'first') await opened
+  })
+  await J.performAsync('first')
+  await t.work({ concurrency: 1 })
+  await ran.atLeast(1)
+  await beside(t, async (db) => {
+    const refusal = "WHEN instr(NEW.text, 'second') BEGIN SELECT RAISE(ABORT, 'odd'); END"
+    await exec(db, `CREATE TRIGGER odd BEFORE INSERT ON hk_fetched ${refusal}`)
+    await J.performAsync('second')
+    open()
+    await until(async () => (await t.hq.stats()).processed === 1)
+    await exec(db, 'DROP TRIGGER odd')
+  })
+  await ran.atLeast(2)
+  await t.settled()
+  expect(t.errors.map(({ error }) => error.code)).not.toContain('LEASE_LOST')
+})
+
 test('a worker that stops while another program locks the file ends in time, names that program, and loses nothing', async () => {
   const t = bench()
   const ran = new Heard<number>()

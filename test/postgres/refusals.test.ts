@@ -8,7 +8,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { writerLockOf } from '#dist/store/postgres/server/lock.js'
-import { job, NOW, toQueue } from '../conformance/bench.ts'
+import { job, NOW, retry, toQueue, withBench } from '../conformance/bench.ts'
+import { postgres } from '../conformance/postgres.ts'
 import { type Bench, bench, gate, Heard, until } from '../engine/bench.ts'
 import { kindsOfPushes } from './kinds-of-pushes.ts'
 import { type PostgresServer, startPostgres } from './server.ts'
@@ -156,6 +157,44 @@ onPostgres('a transaction that keeps the lock of Highkiq', () => {
     expect(await t.hq.stats()).toMatchObject({ processed: 2, failed: 0 })
     expect(t.errors).toEqual([])
   })
+})
+
+/** Lets the server refuse the first and the third job that leaves its owner; the third because the disk is full. */
+async function refuseSome(url: string): Promise<void> {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    // A rollback does not set a sequence back.
+    await client.query(`
+      CREATE SEQUENCE highkiq.departures;
+      CREATE FUNCTION highkiq.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        CASE nextval('highkiq.departures')
+          WHEN 1 THEN RAISE EXCEPTION 'odd';
+          WHEN 3 THEN RAISE EXCEPTION 'no space' USING ERRCODE = 'disk_full';
+          ELSE RETURN OLD;
+        END CASE;
+      END $$;
+      CREATE TRIGGER refuse BEFORE DELETE ON highkiq.fetched FOR EACH ROW EXECUTE FUNCTION highkiq.refuse()`)
+  } finally {
+    await client.end()
+  }
+}
+
+onPostgres('a server that fails while it settles jobs one by one', () => {
+  test('answers which settlements are stored; the others are stored when they are sent again', () =>
+    withBench(postgres, async (t) => {
+      const owner = await t.owner()
+      await t.push('q', job(1), job(2))
+      const settlements = (await t.fetch(owner, 'q', 2)).map((fetched) => retry(fetched, 1))
+      await refuseSome(t.url)
+      expect(await t.settleAndFetch(owner, { settlements })).toMatchObject({
+        fenced: false,
+        settled: ['ok', 'error'],
+        problem: expect.stringContaining('no space'),
+      })
+      expect(await t.settleAndFetch(owner, { settlements: settlements.slice(1) })).toMatchObject({ settled: ['ok'] })
+      expect(await t.store.jobSets.size('retry')).toBe(2)
+    }))
 })
 
 /** A disk of so many megabytes in a folder of the server. */

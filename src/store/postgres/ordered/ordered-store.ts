@@ -1,5 +1,6 @@
-import { doneInPart, HighkiqError } from '../../../job/errors.ts'
-import type { OrderedPush, OrderedSettleAndFetch, OrderedSettleAndFetchAnswer, OrderedStore } from '../../contract.ts'
+import { HighkiqError } from '../../../job/errors.ts'
+import type { OrderedPush, OrderedStore } from '../../contract.ts'
+import { settleOrderedOneByOne } from '../../sql/settle-one-by-one.ts'
 import type { Database } from '../server/database.ts'
 import { pushFailed } from '../server/errors.ts'
 import { ANSWER_SECONDS, PostgresArea } from '../server/store-server.ts'
@@ -49,7 +50,9 @@ export class PostgresOrderedStore extends PostgresArea implements OrderedStore {
       return await this.server.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, request))
     } catch (thrown) {
       if (thrown instanceof HighkiqError || request.settlements.length === 0) throw thrown
-      return await this.#settleOneByOne(queue, owner, request)
+      return await settleOrderedOneByOne(request, (part) =>
+        this.server.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, part)),
+      )
     }
   }
 
@@ -132,36 +135,6 @@ export class PostgresOrderedStore extends PostgresArea implements OrderedStore {
   }
   readonly deleteQueue: OrderedStore['deleteQueue'] = (queue) =>
     this.#change(queue, false, (open, tables) => tables.delete(open), ANSWER_SECONDS)
-
-  /** Gives each settlement of a call that failed a transaction of its own, so that only those that can't be applied fail. */
-  async #settleOneByOne(
-    queue: string,
-    owner: string,
-    request: OrderedSettleAndFetch,
-  ): Promise<OrderedSettleAndFetchAnswer> {
-    const settled: OrderedSettleAndFetchAnswer['settled'] = []
-    let problem: string | undefined
-    for (const settlement of request.settlements) {
-      const alone = { ...request, settlements: [settlement], fetch: [] }
-      try {
-        const one = await this.server.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, alone))
-        settled.push(one.settled[0] ?? 'error')
-      } catch (thrown) {
-        // The earlier steps are written, so the error must not claim that nothing is.
-        if (thrown instanceof HighkiqError && settled.includes('ok')) throw doneInPart(thrown)
-        if (thrown instanceof HighkiqError) throw thrown
-        settled.push('error')
-        problem = `${settlement.id}: ${thrown instanceof Error ? thrown.message : String(thrown)}`
-      }
-    }
-    const rest = { ...request, settlements: [] }
-    const answer = await this.server
-      .write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, rest))
-      .catch((thrown) => {
-        throw doneInPart(thrown)
-      })
-    return { ...answer, settled, ...(problem === undefined ? {} : { problem }) }
-  }
 
   async #read<T>(queue: string, none: T, work: (open: OpenQueue, tables: OrderedTables) => T | Promise<T>): Promise<T> {
     return this.server.read(async (db) => {

@@ -1,4 +1,4 @@
-import { HighkiqError, messageOf } from '../../../job/errors.ts'
+import { HighkiqError } from '../../../job/errors.ts'
 import { packageFile } from '../../../load/package.ts'
 import {
   machineOf,
@@ -10,6 +10,7 @@ import {
   type Signal,
   type WorkerStore,
 } from '../../contract.ts'
+import { settleOneByOne } from '../../sql/settle-one-by-one.ts'
 import { applyEach, move } from '../jobs/moves.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import { parseTicket, Queues, queueAt, ticketOf } from '../queues/queues.ts'
@@ -67,7 +68,7 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
       return await this.server.write((db) => settleAndFetch(db, owner, request))
     } catch (thrown) {
       if (thrown instanceof HighkiqError || request.started.length + request.settlements.length === 0) throw thrown
-      return this.#settleOneByOne(owner, request)
+      return settleOneByOne(request, (part) => this.#settlePart(owner, part))
     }
   }
 
@@ -219,34 +220,14 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
   /** Sidekiq does not work on this store, so no program elects a leader. */
   readonly leader: WorkerStore['leader'] = async () => null
 
-  /** Gives each item of a call that failed a transaction of its own, so that only the items that can't be applied fail. */
-  async #settleOneByOne(owner: string, request: SettleAndFetch): Promise<SettleAndFetchAnswer> {
-    const nothing: SettleAndFetch = { now: request.now, started: [], settlements: [], fetch: { queues: [], n: 0 } }
-    const answer: SettleAndFetchAnswer = { fenced: false, started: [], settled: [], fetched: [], cancellations: 0 }
-    const problems = new Set<string>()
-    // An error that says that the store can't be used is about all items of a call, any other one about its item.
-    const noteProblem = (thrown: unknown) => {
-      if (thrown instanceof HighkiqError) throw thrown
-      problems.add(messageOf(thrown))
-      return undefined
+  /** Runs a part of a step. If its answer is lost, its settlements may be stored, although the step goes on. */
+  async #settlePart(owner: string, part: SettleAndFetch): Promise<SettleAndFetchAnswer> {
+    try {
+      return await this.server.write((db) => settleAndFetch(db, owner, part))
+    } catch (thrown) {
+      if (isMaybeStored(thrown)) this.#lost.answerLost(owner, part.settlements)
+      throw thrown
     }
-    const alone = async (part: Partial<SettleAndFetch>) => {
-      const one = await this.server.write((db) => settleAndFetch(db, owner, { ...nothing, ...part }))
-      answer.fenced ||= one.fenced
-      answer.cancellations = one.cancellations
-      return one
-    }
-    for (const started of request.started) {
-      const one = await alone({ started: [started] }).catch(noteProblem)
-      answer.started.push(one?.started[0] ?? 'ok')
-    }
-    for (const settlement of request.settlements) {
-      const one = await alone({ settlements: [settlement] }).catch(noteProblem)
-      answer.settled.push(one?.settled[0] ?? 'error')
-    }
-    answer.fetched = (await alone({ fetch: request.fetch }).catch(() => undefined))?.fetched ?? []
-    if (problems.size > 0) answer.problem = [...problems].join('\n')
-    return answer
   }
 }
 

@@ -1,5 +1,6 @@
-import { doneInPart, HighkiqError, PushError } from '../../../job/errors.ts'
-import type { OrderedSettleAndFetch, OrderedSettleAndFetchAnswer, OrderedStore } from '../../contract.ts'
+import { HighkiqError, PushError } from '../../../job/errors.ts'
+import type { OrderedStore } from '../../contract.ts'
+import { settleOrderedOneByOne } from '../../sql/settle-one-by-one.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { sql } from '../sql.generated.ts'
@@ -54,7 +55,9 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
       if (thrown instanceof UnclearBulkSettlement)
         return this.file.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, request, true))
       if (thrown instanceof HighkiqError || request.settlements.length === 0) throw thrown
-      return this.#settleOneByOne(queue, owner, request)
+      return settleOrderedOneByOne(request, (part) =>
+        this.file.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, part, true)),
+      )
     }
   }
 
@@ -142,36 +145,6 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
   }
   readonly deleteQueue: OrderedStore['deleteQueue'] = (queue) =>
     this.#change(queue, false, (open, tables) => tables.delete(open), ANSWER_SECONDS)
-
-  /** Gives each settlement of a call that failed a transaction of its own, so that only those that can't be applied fail. */
-  async #settleOneByOne(
-    queue: string,
-    owner: string,
-    request: OrderedSettleAndFetch,
-  ): Promise<OrderedSettleAndFetchAnswer> {
-    const settled: OrderedSettleAndFetchAnswer['settled'] = []
-    let problem: string | undefined
-    for (const settlement of request.settlements) {
-      const alone = { ...request, settlements: [settlement], fetch: [] }
-      try {
-        const one = await this.file.write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, alone, true))
-        settled.push(one.settled[0] ?? 'error')
-      } catch (thrown) {
-        // The earlier steps are written, so the error must not claim that nothing is.
-        if (thrown instanceof HighkiqError && settled.includes('ok')) throw doneInPart(thrown)
-        if (thrown instanceof HighkiqError) throw thrown
-        settled.push('error')
-        problem = `${settlement.id}: ${thrown instanceof Error ? thrown.message : String(thrown)}`
-      }
-    }
-    const rest = { ...request, settlements: [] }
-    const answer = await this.file
-      .write((db) => db.get(OrderedTables).settleAndFetch(queue, owner, rest, true))
-      .catch((thrown) => {
-        throw doneInPart(thrown)
-      })
-    return { ...answer, settled, ...(problem === undefined ? {} : { problem }) }
-  }
 
   async #read<T>(queue: string, none: T, work: (open: OpenQueue, tables: OrderedTables) => T): Promise<T> {
     return this.file.read((db) => {

@@ -1,15 +1,14 @@
-import { HighkiqError, messageOf } from '../../../job/errors.ts'
+import { HighkiqError } from '../../../job/errors.ts'
 import { packageFile } from '../../../load/package.ts'
 import {
   machineOf,
   type OwnedJob,
   type ProcessRecord,
   type RunningJob,
-  type SettleAndFetch,
-  type SettleAndFetchAnswer,
   type Signal,
   type WorkerStore,
 } from '../../contract.ts'
+import { settleOneByOne } from '../../sql/settle-one-by-one.ts'
 import { bootId, endIn, isPast, monotonicNow } from '../file/clock.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
@@ -43,7 +42,7 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
       })
     } catch (thrown) {
       if (thrown instanceof HighkiqError || request.started.length + request.settlements.length === 0) throw thrown
-      return this.#settleOneByOne(owner, request)
+      return settleOneByOne(request, (part) => this.file.write((db) => settleAndFetch(db, owner, part, true)))
     }
   }
 
@@ -193,34 +192,6 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
 
   /** Sidekiq does not work on this store, so no program elects a leader. */
   readonly leader: WorkerStore['leader'] = async () => null
-
-  /** Gives each item of a call that failed a transaction of its own, so that only the items that can't be applied fail. */
-  async #settleOneByOne(owner: string, request: SettleAndFetch): Promise<SettleAndFetchAnswer> {
-    const nothing: SettleAndFetch = { now: request.now, started: [], settlements: [], fetch: { queues: [], n: 0 } }
-    const answer: SettleAndFetchAnswer = { fenced: false, started: [], settled: [], fetched: [], cancellations: 0 }
-    const problems = new Set<string>()
-    const noteProblem = (thrown: unknown) => {
-      problems.add(messageOf(thrown))
-      return undefined
-    }
-    const alone = async (part: Partial<SettleAndFetch>) => {
-      const one = await this.file.write((db) => settleAndFetch(db, owner, { ...nothing, ...part }, true))
-      answer.fenced ||= one.fenced
-      answer.cancellations = one.cancellations
-      return one
-    }
-    for (const started of request.started) {
-      const one = await alone({ started: [started] }).catch(noteProblem)
-      answer.started.push(one?.started[0] ?? 'ok')
-    }
-    for (const settlement of request.settlements) {
-      const one = await alone({ settlements: [settlement] }).catch(noteProblem)
-      answer.settled.push(one?.settled[0] ?? 'error')
-    }
-    answer.fetched = (await alone({ fetch: request.fetch })).fetched
-    if (problems.size > 0) answer.problem = [...problems].join('\n')
-    return answer
-  }
 }
 
 /** Returns the running jobs as the statements take them. */
