@@ -57,23 +57,35 @@ export async function continueCancelling(
  */
 async function requestAll({ store, now }: Canceller, first: readonly string[], mayContinue: MayContinue) {
   const bids = new Set(first)
+  /** The members that waited in a batch when it was found, by its bid. */
+  const parents = new Map<string, string>()
   let jobs = 0
   // The loop comes to the batches that are added meanwhile, too.
   for (const bid of bids) {
+    // From then on the batch takes no members, so that none is missed.
+    const isDropped = await store.batches.cancel(bid, now())
     const record = await store.batches.find(bid)
+    const parent = parents.get(bid)
+    // The children have ended since the parent was found, and it was pushed. While they run, another call has dropped it.
+    const isPushed = parent !== undefined && !isDropped && !record?.cancelling
+    if (isPushed) await store.cancellations.request(parent, now())
+    if (isDropped || isPushed) jobs++
     if (!record) continue
-    jobs += record.pending + (record.job ? 1 : 0)
-    await store.batches.cancel(bid, now())
+    jobs += record.pending
     for await (const { items } of pages((after) => store.batches.members(bid, { after, limit: PAGE }))) {
       jobs -= items.filter(({ id }) => isPlaceholder(id)).length
       const pending = items.filter(({ id, state }) => state !== 'dead' && !isPlaceholder(id))
       const inner = await Promise.all(pending.map(({ id }) => innerBatch(store.batches, bid, id)))
-      for (const one of inner) {
-        if (one === undefined || bids.has(one)) continue
-        bids.add(one)
-        jobs--
+      const jids: string[] = []
+      for (const [i, { id }] of pending.entries()) {
+        const one = inner[i]
+        if (one === undefined) jids.push(id)
+        else if (!bids.has(one)) {
+          bids.add(one)
+          if (id !== one) parents.set(one, id)
+          jobs--
+        }
       }
-      const jids = pending.flatMap(({ id }, i) => (inner[i] === undefined ? [id] : []))
       if (jids.length > 0) await store.cancellations.request(jids, now())
       if (!(await mayContinue())) return { bids, jobs, isDone: false }
     }

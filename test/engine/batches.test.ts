@@ -238,6 +238,58 @@ test('a cancelled batch stops the jobs that run, takes no more, and removes thos
   await until(async () => (await t.hq.batches.get(bid))?.state === 'failed')
 })
 
+test('a parent in a flow that was pushed while its batch is being cancelled is stopped', async () => {
+  const t = bench()
+  const { heard, Work } = jobs(t)
+  const held = gate()
+  const Parent = t.hq.job('Parent', async (ctx: JobContext) => {
+    heard.say('parent')
+    await held.opened
+    await until(() => ctx.signal.aborted)
+    ctx.signal.throwIfAborted()
+  })
+  let flow: { jid: string; bid: string | null } | null = null
+  const bid = await t.hq.batch({}, async () => {
+    flow = await t.hq.flow({ job: Parent, children: [{ job: Work, args: ['child'] }] })
+  })
+  const { jid, bid: inner } = flow as unknown as { jid: string; bid: string }
+  const { batches, cancellations } = t.hq.store
+  const cancel = batches.cancel.bind(batches)
+  const reached = gate()
+  const paused = gate()
+  batches.cancel = async (...args) => {
+    if (args[0] === inner) {
+      reached.open()
+      await paused.opened
+    }
+    return cancel(...args)
+  }
+  const cancelled = t.hq.batches.cancel(bid)
+  await reached.opened
+  await t.work()
+  expect(await heard.atLeast(2)).toEqual(['child', 'parent'])
+  paused.open()
+  expect(await cancelled).toBe(1)
+  expect(await cancellations.among([jid])).toEqual([jid])
+  held.open()
+  await until(async () => (await t.hq.batches.get(bid))?.state === 'failed')
+  expect(await cancellations.since(0)).toMatchObject({ jids: [] })
+})
+
+test('a batch counts the job that is added to it just before it is cancelled', async () => {
+  const t = bench()
+  const { Work } = jobs(t)
+  const bid = await t.hq.batch({}, () => Work.performAsync('a'))
+  const { batches } = t.hq.store
+  const cancel = batches.cancel.bind(batches)
+  batches.cancel = async (...args) => {
+    await t.hq.batches.add(bid, () => Work.performAsync('b'))
+    return cancel(...args)
+  }
+  expect(await t.hq.batches.cancel(bid)).toBe(2)
+  expect(await t.queue()).toEqual([])
+})
+
 test('a worker goes on with a batch whose cancelling was broken off', async () => {
   const t = bench()
   const { heard, Work, all } = jobs(t)
