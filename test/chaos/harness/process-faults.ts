@@ -1,7 +1,6 @@
-import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findInPath } from '../../../scripts/path.js'
+import { canLimitFiles, closeFiles } from '../../programs/open-files.ts'
 import type { Crew } from '../crew.ts'
 import { FAULT_MS, type Fault, millisecondsOf } from './fault.ts'
 import type { PlannedFault } from './plan.ts'
@@ -10,8 +9,6 @@ import type { PlannedFault } from './plan.ts'
 const FROZEN_MS = [2000, 4000] as const
 /** A clock is set so many milliseconds back or forward. */
 const CLOCK_MS = [-15_000, 15_000] as const
-/** Fewer than any process has open: it opens none. */
-const NO_FILES = 3
 
 /** The faults of processes, which all stores have. `countLost` counts what the store has with a stopped worker. */
 export function faultsOfProcesses(
@@ -40,13 +37,13 @@ export function faultsOfProcesses(
     writeFileSync(`${folder}/clock-${process?.pid}`, String(Math.round(millisecondsOf(CLOCK_MS, planned))))
     process?.kill('SIGUSR2')
   }
-  const closeFiles = (crew: Crew) => async (planned: PlannedFault) => {
+  const noFiles = (crew: Crew) => async (planned: PlannedFault) => {
     const pid = crew.one(() => planned.pick)?.pid
     if (pid === undefined) return
-    const [before = ''] = prlimit(pid, '--output', 'SOFT', '--noheadings').split('\n')
-    prlimit(pid, `${NO_FILES}:`)
+    // Of a process that has ended by itself its crew complains.
+    const reopen = closeFiles(pid)
     await sleep(millisecondsOf(FAULT_MS, planned))
-    prlimit(pid, `${before.trim()}:`)
+    reopen()
   }
   return {
     'kill worker': { target: 'workers', inject: killWorker },
@@ -56,20 +53,11 @@ export function faultsOfProcesses(
     'kill pusher': { target: 'pushers', inject: (planned) => kill(pushers, planned) },
     'freeze pusher': { target: 'pushers', inject: (planned) => freeze(pushers, planned) },
     'set clock of pusher': { target: 'pushers', inject: setClock(pushers) },
-    // On Linux, with util-linux.
-    ...(findInPath('prlimit')
+    ...(canLimitFiles
       ? {
-          'no files for worker': { target: 'workers', inject: closeFiles(workers) },
-          'no files for pusher': { target: 'pushers', inject: closeFiles(pushers) },
+          'no files for worker': { target: 'workers', inject: noFiles(workers) },
+          'no files for pusher': { target: 'pushers', inject: noFiles(pushers) },
         }
       : {}),
   }
-}
-
-/** Reads or sets how many files a process may open. Of a process that has ended by itself its crew complains. */
-function prlimit(pid: number, limit: string, ...options: string[]): string {
-  const isRead = limit.startsWith('--')
-  const args = isRead ? ['--nofile', limit, ...options] : [`--nofile=${limit}`]
-  const { stdout } = spawnSync('prlimit', ['--pid', String(pid), ...args], { encoding: 'utf8' })
-  return stdout
 }

@@ -1,6 +1,7 @@
 /** Errors of the server and of the connection, as ones that say what to do. */
 
 import { HighkiqError, messageOf, PushError } from '../../../job/errors.ts'
+import { adviceOnFiles } from '../../../job/open-files.ts'
 import { SCHEMA_VERSION } from './schema-version.ts'
 
 interface PgError extends Error {
@@ -71,7 +72,8 @@ export function explain(url: string, thrown: unknown): unknown {
     return of('STORE_UNUSABLE', 'check sslmode and sslrootcert in the URL (docs/postgres.md)')
   if (code === '57014' || code === '55P03')
     return of('STORE_TIMEOUT', 'another transaction keeps a lock of Highkiq: see pg_stat_activity')
-  if (isLost(thrown)) return of('STORE_UNREACHABLE', 'check that the server runs and can be reached')
+  if (isLost(thrown))
+    return of('STORE_UNREACHABLE', adviceOnFiles(thrown) ?? 'check that the server runs and can be reached')
   return thrown
 }
 

@@ -2,6 +2,7 @@
 
 import type { Pool, PoolConfig } from 'pg'
 import { HighkiqError } from '../../../job/errors.ts'
+import { checkFiles } from '../../../job/open-files.ts'
 import { importOptional } from '../../../load/package.ts'
 import { givenText } from './texts.ts'
 
@@ -12,6 +13,7 @@ const NUMBERS = new Set([20, 1700])
 const TEXT = 25
 
 export async function loadPg(): Promise<Pg> {
+  checkFiles('pg')
   const pg = await importOptional('pg')
   if (pg) return pg as Pg
   throw new HighkiqError('NO_DRIVER', 'PostgreSQL needs the package pg: run "npm i pg"')

@@ -5,6 +5,7 @@
 
 import type { ChainableCommander, Redis } from 'ioredis'
 import { HighkiqError, hasCode } from '../../../job/errors.ts'
+import { adviceOnFiles } from '../../../job/open-files.ts'
 import required from '../../../load/required.cjs'
 import type { lua } from '../lua.generated.ts'
 import type { RedisStoreOptions } from './url.ts'
@@ -47,8 +48,7 @@ export class Connection {
   constructor(options: RedisStoreOptions, how: { blocking?: boolean; onLost?: () => void } = {}) {
     this.#about = options
     this.#onLost = how.onLost ?? (() => {})
-    // Loaded here, because apps that use SQLite do not need it.
-    const ioredis = required.ioredis()
+    const ioredis = loadClient(options.url)
     this.client = new ioredis.Redis({
       ...options.redis,
       lazyConnect: true,
@@ -67,7 +67,7 @@ export class Connection {
       reconnectOnError: (error) => messageOf(error).startsWith('READONLY'),
     })
     this.client.on('error', (error: Error) => {
-      this.#failure = error.message
+      this.#failure = adviceOnFiles(error) ?? error.message
       this.#changed()
     })
     this.client.on('connect', () => {
@@ -302,6 +302,17 @@ export class Connection {
 
   #changed(): void {
     for (const done of this.#waiting) done()
+  }
+}
+
+/** Loads the client, which apps that use SQLite do not need. @throws STORE_UNREACHABLE when too many files are open */
+function loadClient(url: string): typeof import('ioredis') {
+  try {
+    return required.ioredis()
+  } catch (thrown) {
+    const advice = adviceOnFiles(thrown)
+    if (advice === undefined) throw thrown
+    throw new HighkiqError('STORE_UNREACHABLE', `${url} can't be reached: ${advice}`, undefined, { cause: thrown })
   }
 }
 

@@ -63,14 +63,15 @@ export class Database {
       await db.#retryWhileBusy(() => db.#prepareFile(options))
       return db
     } catch (thrown) {
+      const code = driver?.resultCode(thrown)
+      // Explained before the driver closes its files: then there may be room for others again.
+      const error = code === FULL ? full(path, thrown) : unusable(path, code, thrown)
       try {
         driver?.close()
       } catch {
         // The first error says more.
       }
-      if (thrown instanceof HighkiqError) throw thrown
-      const code = driver?.resultCode(thrown)
-      throw code === FULL ? full(path, thrown) : unusable(path, code, thrown)
+      throw thrown instanceof HighkiqError ? thrown : error
     }
   }
 

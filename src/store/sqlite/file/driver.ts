@@ -4,6 +4,7 @@
  */
 
 import { HighkiqError } from '../../../job/errors.ts'
+import { checkFiles } from '../../../job/open-files.ts'
 import { importOptional, importUnbundled } from '../../../load/package.ts'
 import { enterNativeCall, leaveNativeCall, nativeCall } from '../../../thread.ts'
 import type { SqlConnection } from '../../contract.ts'
@@ -83,6 +84,7 @@ async function withoutExperimentalWarning<T>(load: () => Promise<T>): Promise<T>
 
 async function openLibsql(path: string): Promise<Driver> {
   let Database: typeof import('libsql')
+  checkFiles('libsql')
   enterNativeCall()
   try {
     const found = await importOptional('libsql')

@@ -2,6 +2,7 @@
 
 import { dirname, resolve } from 'node:path'
 import { HighkiqError } from '../../../job/errors.ts'
+import { adviceOnFiles } from '../../../job/open-files.ts'
 import { OLD_APPLICATION_ID, OLDEST_VERSION, SCHEMA_VERSION } from './schema-version.ts'
 
 export function tooNew(path: string, version: number): HighkiqError {
@@ -44,7 +45,8 @@ function advice(path: string, code: number | undefined, cause: unknown): string 
   if (code === 5) return 'another program keeps this file locked: close it, or name another file'
   // libsql reports a failed open only in its message, with SQLite's code 14 at the end.
   if (code === 14 || /unable to open/i.test(text)) {
-    return `can't be opened: see that ${dirname(resolve(path))} exists and that this user may write to it`
+    const otherwise = `can't be opened: see that ${dirname(resolve(path))} exists and that this user may write to it`
+    return adviceOnFiles(cause) ?? otherwise
   }
   return `the database can't be used (${text})`
 }

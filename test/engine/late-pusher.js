@@ -1,0 +1,20 @@
+// A process that opens its store late: late-pusher.js URL OPTIONS. At each SIGUSR2 it makes an app, with these options, and pushes
+// a job. It tells what came of it as lines of JSON.
+import { writeSync } from 'node:fs'
+import { Highkiq } from 'highkiq'
+
+const [url, options] = process.argv.slice(2)
+const say = (is, about = {}) => writeSync(1, `${JSON.stringify({ is, ...about })}\n`)
+const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
+
+process.on('SIGUSR2', async () => {
+  const hq = new Highkiq({ url, logger: quiet, ...JSON.parse(options) })
+  try {
+    await hq.push({ class: 'J', args: [] })
+    say('pushed')
+  } catch ({ name, code, message, cause }) {
+    say('refused', { name, code, message, cause: cause?.code })
+  }
+})
+setInterval(() => {}, 1_000_000)
+say('ready')
