@@ -239,7 +239,7 @@ export class Highkiq extends Inspection {
    * @throws INVALID_OPTION
    */
   limit(name: string, options: LimitOptions): NamedLimit {
-    return this.#app.defineLimit(name, options)
+    return this.#app.limits.define(name, options)
   }
 
   /**

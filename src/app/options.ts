@@ -82,6 +82,8 @@ export interface HighkiqOptions {
 export interface QueueOptions {
   /** How many jobs of this queue run at the same time, or start within a time, on all workers. */
   limit?: LimitOptions
+  /** The name of another queue: both have its limit together, as while one of them is renamed. */
+  limitOf?: string
   /** As the option of a job, for the jobs of this queue that have none of their own. */
   keepFinished?: KeepFinished
   /** The most jobs that wait in the queue: a push of another one throws QUEUE_FULL. Retries are never refused. */
@@ -116,7 +118,7 @@ const OPTIONS: Record<keyof HighkiqOptions, OptionKind> = {
   wire: [isWire, WIRES],
   maxRetries: 'whole',
   dead: [isObject, '{ max: jobs, seconds: number }'],
-  queues: [isObject, '{ name: { keepFinished, limit, maxLength } }'],
+  queues: [isObject, '{ name: { keepFinished, limit, limitOf, maxLength } }'],
   limit: 'object',
   maxIterationRuntime: 'seconds',
   files: [
@@ -163,16 +165,24 @@ export function checkAppOptions(options: HighkiqOptions): void {
   if (options.alerts !== undefined) alertPlan(options.alerts)
   if (publicUrl !== undefined) checkLinkAddress(publicUrl)
   if (defaultJobOptions) checkJobOptions('defaultJobOptions', defaultJobOptions)
-  for (const [name, queue] of Object.entries(queues)) checkQueueOptions(name, queue)
+  for (const name of Object.keys(queues)) checkQueueOptions(name, queues)
   if (options.limit !== undefined) checkLimit('new Highkiq', options.limit)
 }
 
-function checkQueueOptions(name: string, options: QueueOptions): void {
+function checkQueueOptions(name: string, queues: Readonly<Record<string, QueueOptions>>): void {
   const where = `new Highkiq: queues: ${name}`
   checkQueueName(name)
-  checkOptions(where, options, { keepFinished: null, limit: 'object', maxLength: 'count' })
-  if (options.limit !== undefined) checkLimit(where, options.limit)
-  if (options.keepFinished !== undefined) checkKeepFinished(where, options.keepFinished)
+  const options = queues[name] as QueueOptions
+  checkOptions(where, options, { keepFinished: null, limit: 'object', limitOf: 'text', maxLength: 'count' })
+  const { limit, limitOf, keepFinished } = options
+  if (limit !== undefined) checkLimit(where, limit)
+  if (keepFinished !== undefined) checkKeepFinished(where, keepFinished)
+  if (limitOf === undefined) return
+  if (limit !== undefined) throw invalidOption(`${where}: limit and limitOf exclude each other: leave one of them out`)
+  checkQueueName(limitOf)
+  if (limitOf === name || queues[limitOf]?.limitOf !== undefined) {
+    throw invalidOption(`${where}: limitOf must name another queue, which has no limitOf itself (got '${limitOf}')`)
+  }
 }
 
 /** Returns a hint for each name that is, or resembles, an option of a worker. */

@@ -21,9 +21,8 @@ import type { JobDefinition } from '../job/definition.ts'
 import { Encryption } from '../job/encryption.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { type FinishedRules, finishedRules } from '../job/keep-finished.ts'
-import { checkLimit, type LimitOptions, limitText, NamedLimit, type WithinOptions } from '../job/limit.ts'
 import type { Logger } from '../job/logger.ts'
-import { given, shown } from '../job/options.ts'
+import { given } from '../job/options.ts'
 import type { Payload } from '../job/payload.ts'
 import { type ContextOptions, type ContextStorage, PushContexts } from '../job/push-contexts.ts'
 import { MetricsCollector, MetricsFlusher } from '../metrics/collector.ts'
@@ -51,11 +50,10 @@ import { type Outcome, type Plugin, Plugins } from '../worker/plugin.ts'
 import { limitsOf } from '../worker/run/limit.ts'
 import { endText, keepOutcome } from '../worker/run/results.ts'
 import { runHandler } from '../worker/run/runner.ts'
-import { runWithin, runWithinInline } from '../worker/run/within.ts'
-import { SharedLimits, type SharedRule } from '../worker/shared-limits.ts'
 import { threadApps } from '../worker/threads/inside.ts'
 import { checkThread } from '../worker/threads/pool.ts'
 import { Hooks } from './hooks.ts'
+import { AppLimits } from './limits.ts'
 import { type HighkiqOptions, maxLengthsOf } from './options.ts'
 import type { AppPort, Settled } from './port.ts'
 import { Registry } from './registry.ts'
@@ -63,8 +61,6 @@ import { Setup } from './setup.ts'
 import { sharedCheck } from './shared-queues.ts'
 import { Title } from './title.ts'
 import { unservedCheck } from './unserved-queues.ts'
-
-const MOST_LIMIT_NAME = 200
 
 /** The app, without its public API: what it consists of, and how its jobs run. */
 export class Runtime implements AppPort {
@@ -75,13 +71,11 @@ export class Runtime implements AppPort {
   readonly client: Client
   readonly crons: Crons
   readonly title = new Title()
+  readonly limits: AppLimits
   /** The server middleware. */
   readonly server = new Chain<JobContext, unknown>()
   readonly #contexts = new PushContexts()
   #hasContexts = false
-  readonly #limits = new Map<string, NamedLimit>()
-  /** The names of the limits of jobs that no worker runs. */
-  readonly #inlineLimits = new WeakMap<JobContext, readonly string[]>()
   readonly #collector = new MetricsCollector()
   readonly #encryption: Encryption | undefined
   readonly #plugins = new Plugins()
@@ -95,6 +89,7 @@ export class Runtime implements AppPort {
     const { refuse = 10_000_000 } = maxArgsBytes
     this.setup = new Setup(options, (thrown, { jid }, line) => this.hooks.reportLogger(thrown, jid, line))
     this.hooks = new Hooks(() => this.log)
+    this.limits = new AppLimits(options, { store: () => this.store, workers: this.#workers })
     this.#encryption = options.encryption && new Encryption(options.encryption)
     this.registry = new Registry(defaultJobOptions, this.#encryption !== undefined)
     this.client = new Client({
@@ -203,7 +198,7 @@ export class Runtime implements AppPort {
     const ctx = new JobContext(payload, payload.queue, engine)
     const definition = definitionOf(engine, payload, payload.queue)
     const names = limitsOf(engine, { definition, payload, ctx }).map(({ name }) => name)
-    if (names.length > 0) this.#inlineLimits.set(ctx, names)
+    this.limits.noteInline(ctx, names)
     return runHandler(engine, ctx, definition)
   }
 
@@ -232,7 +227,7 @@ export class Runtime implements AppPort {
     const { store, log } = setup
     const { limits, loggedJobAttributes } = setup.settled
     const cancellations = new Cancellations(store)
-    const sharedLimits = new SharedLimits(this.#sharedRules(), (error, about) => hooks.report(error, about))
+    const sharedLimits = this.limits.shared((error, about) => hooks.report(error, about))
     return {
       ...this.#features,
       limits,
@@ -259,55 +254,6 @@ export class Runtime implements AppPort {
       emit: (event, worker) => hooks.emit(event, worker as WorkerAbout),
       emitFatal: (error, worker) => hooks.emitFatal(error, worker as WorkerAbout),
     }
-  }
-
-  /** The same definition again returns the same limit, as when a handler makes it. @throws INVALID_OPTION */
-  defineLimit(name: string, options: LimitOptions): NamedLimit {
-    if (typeof name !== 'string' || name === '' || name.length > MOST_LIMIT_NAME) {
-      throw invalidOption(
-        `hq.limit: the name of a limit must be a string of 1 to ${MOST_LIMIT_NAME} characters (got ${shown(name)})`,
-      )
-    }
-    checkLimit(`hq.limit ${name}`, options)
-    const defined = this.#limits.get(name)
-    if (defined) {
-      const [before, now] = [limitText(defined.options), limitText(options)]
-      if (before === now) return defined
-      throw invalidOption(
-        `hq.limit: a limit named ${name} is already defined as ${before}, and can't also be ${now}: give one of them another name`,
-      )
-    }
-    const limit = new NamedLimit(name, options, (...use) => this.#runWithin(...use))
-    this.#limits.set(name, limit)
-    return limit
-  }
-
-  async #runWithin<Result>(
-    limit: NamedLimit,
-    ctx: JobContext,
-    options: WithinOptions,
-    work: () => Result | Promise<Result>,
-  ): Promise<Result> {
-    if (ctx.isInline) {
-      return runWithinInline({ ctx, limitNames: this.#inlineLimits.get(ctx) }, limit, options, work)
-    }
-    for (const worker of this.#workers) {
-      const running = worker.attemptOf(ctx)
-      if (running) return runWithin(this.store, running, limit, options, work)
-    }
-    throw invalidOption(
-      `limit ${limit.name}: within needs the ctx of a job that runs in a worker of this app; handlers in threads can not use it`,
-    )
-  }
-
-  /** The limits of queues and of all jobs, by the options of the app. */
-  #sharedRules(): SharedRule[] {
-    const { limit, queues = {} } = this.setup.options
-    const all = limit ? [{ kind: 'app' as const, name: 'all jobs', options: limit }] : []
-    const ofQueues = Object.entries(queues).flatMap(([queue, { limit: options }]) =>
-      options ? [{ kind: 'queue' as const, name: queue, options, queue }] : [],
-    )
-    return [...ofQueues, ...all]
   }
 
   #finishedRules(): FinishedRules | undefined {

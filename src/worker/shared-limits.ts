@@ -5,7 +5,7 @@ import type { LimitRule } from '../job/limit.ts'
 import { isStoredName, parseStoredName, storedName } from '../job/limit.ts'
 import type { Store } from '../store/contract.ts'
 
-/** A limit of all jobs (queue undefined), or of a queue. */
+/** A limit of all jobs (queue undefined), or of a queue. It may have the name of another queue. */
 export type SharedRule = LimitRule & { queue?: string }
 
 type Report = (error: unknown, about: Record<string, unknown>) => void
@@ -20,6 +20,8 @@ const APP: SharedRule = { kind: 'app', name: 'all jobs', options: {} }
 export class SharedLimits {
   readonly #code: readonly SharedRule[]
   readonly #report: Report
+  /** Queues that have the limit of another one, with that one. */
+  readonly #limitQueues: ReadonlyMap<string, string>
   /** The names that were reported because they cannot be read. */
   readonly #unreadable = new Set<string>()
   #hasFailed = false
@@ -30,9 +32,10 @@ export class SharedLimits {
   /** The classes whose limit was set. */
   #jobs: ReadonlySet<string> = new Set()
 
-  constructor(code: readonly SharedRule[], report: Report) {
+  constructor(code: readonly SharedRule[], report: Report, limitQueues: ReadonlyMap<string, string> = new Map()) {
     this.#code = code
     this.#report = report
+    this.#limitQueues = limitQueues
     this.#ofQueues = code.filter(({ kind }) => kind === 'queue')
     this.#ofAll = code.filter(({ kind }) => kind === 'app')
     this.areInUse = code.length > 0
@@ -69,11 +72,18 @@ export class SharedLimits {
     const code = (kind: string) => this.#code.filter((rule) => rule.kind === kind)
     this.#ofQueues = [
       ...code('queue'),
-      ...queues.map((name): SharedRule => ({ kind: 'queue', name, queue: name, options: {} })),
+      ...queues.flatMap((name) =>
+        this.#queuesWith(name).map((queue): SharedRule => ({ kind: 'queue', name, queue, options: {} })),
+      ),
     ]
     this.#ofAll = hasApp ? [APP] : code('app')
     this.#jobs = new Set(jobs)
     this.areInUse = this.#code.length + queues.length + jobs.length > 0 || hasApp
+  }
+
+  /** Returns the queues that have the limit of this one. */
+  #queuesWith(name: string): string[] {
+    return [name, ...this.#limitQueues.keys()].filter((queue) => (this.#limitQueues.get(queue) ?? queue) === name)
   }
 
   #isReadable(name: string): boolean {

@@ -1,3 +1,4 @@
+import type { HighkiqOptions } from 'highkiq'
 import { expect, test } from 'vitest'
 import { bench, gate, Heard, until } from './bench.ts'
 
@@ -59,6 +60,45 @@ test('a queue and all workers together have limits, also for classes that this a
   expect((await t.hq.limits.list())[0]).toMatchObject({ kind: 'app', name: 'all jobs', used: 3 })
   open()
   await began.atLeast(5)
+})
+
+test('two queues have one limit together, whether the code or a person sets its numbers', async () => {
+  for (const byHand of [false, true]) {
+    const limit = byHand ? {} : { limit: { concurrency: 1 } }
+    const t = bench({ queues: { letters: limit, mail: { limitOf: 'letters' } } })
+    if (byHand) await t.hq.limits.set('queue:letters', { concurrency: 1 })
+    // Those of the old name do not hold any more.
+    await t.hq.limits.set('queue:mail', { concurrency: 5 })
+    const began = new Heard<string>()
+    const { opened, open } = gate()
+    const handler = async ({ queue }: { queue: string }) => {
+      began.say(queue)
+      await opened
+    }
+    for (const queue of ['mail', 'letters']) {
+      t.hq.process(queue, handler)
+      for (let n = 0; n < 2; n++) await t.hq.push({ class: 'X', args: [], queue })
+    }
+    await t.work({ queues: ['letters', 'mail'], concurrency: 4 })
+    const used = async () => (await t.hq.limits.list()).map(({ id, used, waiting }) => [id, used, waiting])
+    await until(async () => (await used()).some(([, , waiting]) => waiting === 3))
+    expect(await used()).toEqual([
+      ['queue:letters', 1, 3],
+      ['queue:mail', 0, 0],
+    ])
+    expect(began.all).toHaveLength(1)
+    open()
+    expect((await began.atLeast(4)).toSorted()).toEqual(['letters', 'letters', 'mail', 'mail'])
+  }
+})
+
+test('the option limitOf of a queue names another queue that has a limit of its own', () => {
+  const refused = (queues: NonNullable<HighkiqOptions['queues']>, message: RegExp) =>
+    expect(() => bench({ queues })).toThrow(message)
+  const another = /queues: a: limitOf must name another queue, which has no limitOf itself/
+  refused({ a: { limitOf: 'a' } }, another)
+  refused({ a: { limitOf: 'b' }, b: { limitOf: 'c' } }, another)
+  refused({ a: { limitOf: 'b', limit: { concurrency: 1 } } }, /queues: a: limit and limitOf exclude each other/)
 })
 
 test('a handler runs a part of its work within a limit; without room its job waits in the store and starts again', async () => {

@@ -176,6 +176,24 @@ function suite(factory: StoreFactory) {
     await t.settled()
     expect(ran.all.toSorted((a, b) => a - b)).toEqual(all)
   })
+
+  test('while workers serve both queues, the jobs of both have one limit together', async () => {
+    const { t, pass } = await open(factory)
+    const app = t.another({ queues: { new: { limit: { concurrency: 2 } }, q: { limitOf: 'new' } } })
+    const ran = new Heard<number>()
+    let running = 0
+    const J = app.hq.job('J', async () => {
+      const now = ++running
+      await app.hq.stats()
+      running--
+      ran.say(now)
+    })
+    for (const queue of ['q', 'new']) await J.set({ queue }).performBulk(Array.from({ length: 20 }, () => []))
+    await app.work({ queues: ['q', 'new'], concurrency: 6 })
+    while ((await pass(app)).moved > 0);
+    await ran.atLeast(40)
+    expect(Math.max(...ran.all)).toBe(2)
+  })
 }
 
 describe('on SQLite', () => suite(file))

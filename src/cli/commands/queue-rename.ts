@@ -21,7 +21,8 @@ const PASS_MS = 1000
 
 const HELP = `
 First let your app push to the new queue, and start workers that serve both queues. If the old queue is paused, the new one
-gets paused, too. Limits that were set for the old queue are set for the new one.
+gets paused, too. Limits that were set for the old queue are set for the new one. Meanwhile both limits hold, one for each
+queue, unless the app has the option queues: { OLD: { limitOf: NEW } }.
 
 The command waits until no job of the old queue runs. Rows of tasks, jobs of batches and jobs of cron entries stay. Not counted,
 because they come to the old queue later: rows in backlogs, callbacks of tasks and batches, and parent jobs that wait for their
