@@ -2,12 +2,20 @@
 
 import type { Store, WaitingJob } from '../store/contract.ts'
 
+/** What was found in a queue that was read at once. */
+interface Found {
+  /** The jobs that contain the needle. */
+  items: WaitingJob[]
+  /** The number of all its jobs. */
+  scanned: number
+}
+
 export class ShortQueues {
   readonly #store: Store
   readonly #needle: string
   readonly #names: readonly string[]
-  /** What was found in queues that were searched with others, until it is read. */
-  readonly #found = new Map<string, WaitingJob[]>()
+  /** The queues that were searched with others, until they are read. */
+  readonly #found = new Map<string, Found>()
 
   /** @param names the queues, in the order in which they are read */
   constructor(store: Store, needle: string, names: readonly string[]) {
@@ -16,23 +24,17 @@ export class ShortQueues {
     this.#names = names
   }
 
-  /**
-   * Resolves with the jobs of a queue that contain the needle, and with the number of jobs that the call has searched; undefined
-   * when the queue is too long to be read at once.
-   */
-  async read(name: string): Promise<{ items: WaitingJob[]; scanned: number } | undefined> {
-    if (this.#found.has(name)) return { items: this.#removeFound(name), scanned: 0 }
-    const names = this.#names.slice(this.#names.indexOf(name))
-    const { items, searched, scanned } = await this.#store.search.scanQueues(names, this.#needle)
-    if (searched === 0) return undefined
-    for (const one of names.slice(0, searched)) this.#found.set(one, [])
-    for (const item of items) this.#found.get(item.queue)?.push(item)
-    return { items: this.#removeFound(name), scanned }
+  /** Resolves with undefined when the queue is too long to be read at once. */
+  async read(name: string): Promise<Found | undefined> {
+    if (!this.#found.has(name)) await this.#search(this.#names.slice(this.#names.indexOf(name)))
+    const found = this.#found.get(name)
+    this.#found.delete(name)
+    return found
   }
 
-  #removeFound(name: string): WaitingJob[] {
-    const items = this.#found.get(name) ?? []
-    this.#found.delete(name)
-    return items
+  async #search(names: readonly string[]): Promise<void> {
+    const { items, sizes } = await this.#store.search.scanQueues(names, this.#needle)
+    for (const [i, scanned] of sizes.entries()) this.#found.set(names[i] as string, { items: [], scanned })
+    for (const item of items) this.#found.get(item.queue)?.items.push(item)
   }
 }

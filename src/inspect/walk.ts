@@ -127,13 +127,13 @@ export async function* inQueues(
   queues: readonly string[],
 ): AsyncGenerator<{ queue: string; items: readonly WaitingJob[] }> {
   for (let from = 0; from < queues.length; ) {
-    const { items, searched } = await store.search.scanQueues(queues.slice(from), needle)
+    const { items, sizes } = await store.search.scanQueues(queues.slice(from), needle)
     const byQueue = new Map(items.map(({ queue }) => [queue, [] as WaitingJob[]]))
     for (const item of items) byQueue.get(item.queue)?.push(item)
     for (const [queue, some] of byQueue) yield { queue, items: some }
-    from += searched
+    from += sizes.length
     const queue = queues[from]
-    if (searched > 0 || queue === undefined) continue
+    if (sizes.length > 0 || queue === undefined) continue
     const read = (after?: string) => store.search.scanQueue(queue, needle, { after, limit: WALK_PAGE })
     for await (const { items } of pages(read)) yield { queue, items }
     from++

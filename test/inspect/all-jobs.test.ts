@@ -258,6 +258,25 @@ test('a search reads many short queues in one call of the store, and a long one 
   expect(counted).toMatchObject([{ matching: 1, scanned: 3, complete: true }])
 })
 
+test('a search of queues, some of which have more hits than a page, scans each job once', async () => {
+  const t = bench()
+  const job = (queue: string, n: number, customerOf: number) => {
+    const body = text(n, { queue, args: customer(customerOf) })
+    return { to: 'queue', queue, end: 'back', text: body } as const
+  }
+  const jobs = [
+    ['a', 0],
+    ['b', 600],
+    ['c', 0],
+    ['d', 700],
+  ].flatMap(([queue, hits], q) =>
+    Array.from({ length: (hits as number) + 3 }, (_, n) => job(queue as string, 1000 * q + n, n < 3 ? 8 : 7)),
+  )
+  await t.hq.store.jobs.push(jobs, t.clock.now())
+  const { hits, scanned } = await walked(t, { states: ['queued'], args: { '0.customer': 7 } }, 500)
+  expect([hits.length, scanned]).toEqual([1300, jobs.length])
+})
+
 test('an action applies to all jobs that match, in the states that it names', async () => {
   const t = bench()
   const mails = (from: number) =>

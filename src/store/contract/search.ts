@@ -21,10 +21,8 @@ export interface Scan<Item> {
 /** What a search of several queues found. */
 export interface QueuesScan {
   items: (WaitingJob & { queue: string })[]
-  /** The number of queues that this call has searched, in the order given. 0: the first one is too long for one call. */
-  searched: number
-  /** The number of jobs in these queues. */
-  scanned: number
+  /** The number of jobs in each queue that this call has searched, in the order given. Empty: the first one is too long for one call. */
+  sizes: number[]
 }
 
 export interface ScanPage {

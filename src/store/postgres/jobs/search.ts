@@ -2,6 +2,7 @@
 
 import { between } from '../../../job/between.ts'
 import type { Entry, Pull, SearchStore, WaitingJob } from '../../contract.ts'
+import { BEFORE_ALL, MAX_COMPARED, MAX_QUEUES, type PullSearch } from '../../sql/search.ts'
 import { HIGHEST, JobSets } from '../queues/job-sets.ts'
 import { howManyFit, type Sized } from '../queues/queues.ts'
 import { MOST_CHARACTERS, slicesOf } from '../queues/slices.ts'
@@ -11,25 +12,6 @@ import { PostgresArea } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
 import { readSet, UNPACKED_AT_ONCE } from './job-set-store.ts'
 import { applyAll, moveAll } from './moves.ts'
-
-/** The most jobs that one call or step compares or drops. It also stops after some megabytes. */
-const MAX_COMPARED = 2000
-
-/** The most queues that one call searches. */
-const MAX_QUEUES = 500
-
-/** A position before those of all jobs, also of those with priorities. */
-const BEFORE_ALL = Number.MIN_SAFE_INTEGER
-
-/** The state of a search for jobs to pull. */
-interface PullSearch {
-  queue: string
-  items: readonly Pull[]
-  /** The positions of the items in the queue; undefined: not found (yet). */
-  positions: (number | undefined)[]
-  /** The search has compared all jobs from this position on; undefined: none yet. */
-  from?: number
-}
 
 export class PostgresSearchStore extends PostgresArea implements SearchStore {
   /** The cursor is the position of the last compared job. The position of a job never changes. */
@@ -71,7 +53,7 @@ export class PostgresSearchStore extends PostgresArea implements SearchStore {
       type Hit = { n: number; position: number; text: string }
       const hits = await db.all<Hit>(sql.search.inQueues, ids, needle)
       const items = hits.map(({ n, position, text }) => ({ queue: asked[n - 1] as string, at: String(position), text }))
-      return { items, searched: some.length, scanned: some.reduce((sum, { jobs }) => sum + jobs, 0) }
+      return { items, sizes: some.map(({ jobs }) => jobs) }
     })
 
   /** Searches from the highest score down. The cursor is a (score, text) between two entries. */

@@ -2,14 +2,15 @@
 --
 -- KEYS  are the lists of the queues: those of one queue behind each other.
 -- ARGV  are the needle, most texts, most bytes; of each queue the number of its lists.
--- Returns the number of queues searched and of texts compared; then for each hit LIST:BEFORE and its text. LIST is the number of
--- its list, from 1 on, and BEFORE that of the jobs before it. It ends before the first queue that has too many texts or bytes.
+-- Returns the numbers of texts in the queues that it has searched, with commas; then for each hit LIST:BEFORE and its text. LIST is
+-- the number of its list, from 1 on, and BEFORE that of the jobs before it. It ends before the first queue that has too many texts
+-- or bytes.
 -- include: arguments
 
 local FEW = 16
 
 local needle, most, mostBytes = text(), number(), number()
-local hits, scanned, bytes, largest, searched, last = {}, 0, 0, 1, 0, 0
+local hits, sizes, bytes, largest, last = {}, {}, 0, 1, 0
 
 -- Returns the hits in a list; nil when the texts are too large.
 local function search(list, length)
@@ -36,7 +37,7 @@ while position < #ARGV do
     refuse(type(length) == 'table' and KEYS[list])
     of[#of + 1], lengths = length, lengths + length
   end
-  if scanned + lengths > most then break end
+  if lengths > most then break end
   local found = {}
   for list = first, last do
     local some = search(list, of[list - first + 1])
@@ -48,6 +49,6 @@ while position < #ARGV do
   end
   if not found then break end
   for _, part in ipairs(found) do hits[#hits + 1] = part end
-  searched, scanned = searched + 1, scanned + lengths
+  sizes[#sizes + 1], most = lengths, most - lengths
 end
-return { tostring(searched), tostring(scanned), unpack(hits) }
+return { table.concat(sizes, ','), unpack(hits) }

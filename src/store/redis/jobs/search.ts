@@ -109,13 +109,14 @@ export class Search extends StorePart implements SearchStore {
     const all = lists.flat()
     const args = [needle, MAX_TEXTS, MAX_BYTES, ...lists.map(({ length }) => length)]
     const names = all.map((list) => keys.queue(list))
-    const [searched, scanned, ...hits] = await this.server.runForBytes(lua.scanQueues, names, args)
+    const [sizes, ...hits] = await this.server.runForBytes(lua.scanQueues, names, args)
     const items = pairs<Buffer, Buffer>(hits).map(([place, text]) => {
       const [list, at] = String(place).split(':')
       const name = all[Number(list) - 1] as string
       return { queue: baseQueue(name), at: `${prefixOf(name)}${at}`, text: texts.read(text) }
     })
-    return { items, searched: Number(searched), scanned: Number(scanned) }
+    // The lengths are numbers with commas.
+    return { items, sizes: JSON.parse(`[${sizes}]`) }
   }
 
   /** The cursor is that of ZSCAN, which may be used again with another count. */

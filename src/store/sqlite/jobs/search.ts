@@ -1,7 +1,8 @@
 /** Searching queues and sets, moving jobs out of the middle of a queue, and clearing queues and sets. */
 
 import { between } from '../../../job/between.ts'
-import type { Entry, Pull, QueuesScan, SearchStore, WaitingJob } from '../../contract.ts'
+import type { Entry, QueuesScan, SearchStore, WaitingJob } from '../../contract.ts'
+import { BEFORE_ALL, MAX_COMPARED, MAX_QUEUES, type PullSearch } from '../../sql/search.ts'
 import type { Database } from '../file/database.ts'
 import { SqliteArea } from '../file/store-file.ts'
 import { HIGHEST, JobSets } from '../queues/job-sets.ts'
@@ -10,25 +11,6 @@ import { howManyFit, type Sized } from '../queues/queues.ts'
 import { sql } from '../sql.generated.ts'
 import { readSet, UNPACKED_AT_ONCE } from './job-set-store.ts'
 import { applyEach, move } from './moves.ts'
-
-/** The most jobs that one call or step compares or drops. It also stops after some megabytes. */
-const MAX_COMPARED = 2000
-
-/** The most queues that one call searches. */
-const MAX_QUEUES = 500
-
-/** A position before those of all jobs, also of those with priorities. */
-const BEFORE_ALL = Number.MIN_SAFE_INTEGER
-
-/** The state of a search for jobs to pull. */
-interface PullSearch {
-  queue: string
-  items: readonly Pull[]
-  /** The positions of the items in the queue; undefined: not found (yet). */
-  positions: (number | undefined)[]
-  /** The search has compared all jobs from this position on; undefined: none yet. */
-  from?: number
-}
 
 export class SqliteSearchStore extends SqliteArea implements SearchStore {
   /** The cursor is the position of the last compared job. The position of a job never changes. */
@@ -210,16 +192,16 @@ function isWithoutEffects(db: Database): boolean {
 
 /** Searches queues until one has too many jobs or bytes. */
 function scanQueues(db: Database, queues: readonly string[], needle: string): QueuesScan {
-  const scan: QueuesScan = { items: [], searched: 0, scanned: 0 }
+  const scan: QueuesScan = { items: [], sizes: [] }
   let bytes = 0
+  let most = MAX_COMPARED
   for (const queue of queues.slice(0, MAX_QUEUES)) {
     const { id, tail } = db.first<{ id: number; tail: number }>(sql.queue.id, queue) ?? { id: -1, tail: 0 }
-    const most = MAX_COMPARED - scan.scanned
     const sizes = db.all<Sized & { position: number }>(sql.queue.newest, id, tail + 1, most + 1)
     for (const size of sizes) bytes += size.bytes
     if (sizes.length > most || bytes > MOST_BYTES) break
-    scan.searched++
-    scan.scanned += sizes.length
+    scan.sizes.push(sizes.length)
+    most -= sizes.length
     const last = sizes.at(-1)
     if (!last) continue
     const range = [id, last.position, tail + 1] as const
