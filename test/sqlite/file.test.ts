@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { Highkiq } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDriver } from '#dist/store/sqlite/file/driver.js'
+import { StoreFile } from '#dist/store/sqlite/file/store-file.js'
 
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'highkiq-sqlite-'))
@@ -115,6 +116,25 @@ test('an error about a store URL names valid ones', async () => {
   expect(await problem('sqlite:x.db?synchronous=off')).toMatch(
     /^INVALID_OPTION .*one of 'full', 'normal' \(got "off"\)/,
   )
+})
+
+test('all statements of a read at once see the same state of the file, while others write', async () => {
+  const path = join(newFolder(), 'jobs.db')
+  const file = new StoreFile({ path, synchronous: 'NORMAL' })
+  await file.open()
+  onTestFinished(() => file.close())
+  const other = await openDriver(path)
+  onTestFinished(() => other.close())
+  const sizes = (how: 'read' | 'readAtOnce') =>
+    file[how]((db) => {
+      const size = () => db.first<{ size: number }>('SELECT size FROM hk_job_set WHERE id = 1')?.size
+      const before = size()
+      other.exec('UPDATE hk_job_set SET size = size + 1 WHERE id = 1')
+      return [before, size()]
+    })
+  expect(await sizes('readAtOnce')).toEqual([0, 0])
+  expect(await sizes('read')).toEqual([1, 2])
+  expect(await sizes('readAtOnce')).toEqual([2, 2])
 })
 
 test('a full file refuses whole pushes, lets the worker empty the queue, and accepts pushes again', async () => {

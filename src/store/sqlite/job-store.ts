@@ -32,7 +32,7 @@ export class SqliteJobStore extends SqliteArea implements JobStore {
   readonly pushThrough = null
 
   readonly queues: JobStore['queues'] = (only) =>
-    this.file.read((db) => {
+    this.file.readAtOnce((db) => {
       const infos = only
         ? only.map((name) => db.first<QueueInfo>(sql.queue.one, name) ?? { name, size: 0, limited: 0, next: null })
         : db.all<QueueInfo>(sql.queue.list)

@@ -182,6 +182,17 @@ export class Database {
     this.#driver.exec(sql)
   }
 
+  /** Runs statements that read. They all see the same state of the file. */
+  atOnce<T>(work: () => T): T {
+    // Unlike BEGIN, this works in a transaction of the app, too.
+    this.run('SAVEPOINT highkiq_read')
+    try {
+      return work()
+    } finally {
+      this.run('RELEASE highkiq_read')
+    }
+  }
+
   /** Copies the log into the file, as far as readers and writers allow. */
   checkpoint(mode: 'PASSIVE' | 'TRUNCATE'): void {
     // The statement returns a row. If nobody reads it, libsql keeps the statement open, and every later COMMIT fails.

@@ -1,4 +1,4 @@
-/** The file of a store, opened when it is first needed. A read sees one state of the file; a write is all or nothing. */
+/** The file of a store, opened when it is first needed. A write is all or nothing. */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Checkpoints } from './checkpoints.ts'
@@ -50,8 +50,9 @@ export class StoreFile {
   }
 
   /**
-   * Runs `work`. Each of its statements sees one state of the file; a SAVEPOINT makes it the same one. A read does not wait for writers, but the file may be locked for a
-   * moment. Each read waits for a turn of the event loop, so that repeated reads do not block the process.
+   * Runs `work`. Another process may write between two of its statements; see `readAtOnce`. A read does not wait for writers, but
+   * the file may be locked for a moment. Each read waits for a turn of the event loop, so that repeated reads do not block the
+   * process.
    */
   async read<T>(work: (db: Database) => T): Promise<T> {
     for (;;) {
@@ -65,6 +66,11 @@ export class StoreFile {
         await new Promise((resume) => setTimeout(resume, 1))
       }
     }
+  }
+
+  /** Runs `work`, as `read` does. All of its statements see the same state of the file. */
+  readAtOnce<T>(work: (db: Database) => T): Promise<T> {
+    return this.read((db) => db.atOnce(() => work(db)))
   }
 
   /** Waits for a notification of one of the channels, or a write of another process; see `Notifier.wait`. */

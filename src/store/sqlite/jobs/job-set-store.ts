@@ -7,7 +7,7 @@ import { applyEach, CHUNK, move } from './moves.ts'
 
 export class SqliteJobSetStore extends SqliteArea implements JobSetStore {
   readonly due: JobSetStore['due'] = (set, now, limit) =>
-    this.file.read((db) => {
+    this.file.readAtOnce((db) => {
       const id = db.get(JobSets).idOf(set)
       const entries = db.all<Entry>(sql.set.due, id, now / 1000, limit)
       const next = db.first<{ score: number }>(sql.set.next, id, entries.length)
@@ -36,7 +36,7 @@ export const UNPACKED_AT_ONCE = 5000
 
 /** Reads a set. Finished jobs that nobody has read yet are unpacked first. */
 export async function readSet<T>(file: StoreFile, set: SetName, work: (db: Database) => T): Promise<T> {
-  if (await file.read((db) => db.get(JobSets).isUnpacked(set))) return file.read(work)
+  if (await file.read((db) => db.get(JobSets).isUnpacked(set))) return file.readAtOnce(work)
   for (;;) {
     const answer = await file.write((db) => {
       return db.get(JobSets).unpack(set, UNPACKED_AT_ONCE) ? { read: work(db) } : undefined

@@ -15,7 +15,7 @@ import { applyEach, move } from './moves.ts'
 export class SqliteSearchStore extends SqliteArea implements SearchStore {
   /** The cursor is the position of the last compared job. The position of a job never changes. */
   readonly scanQueue: SearchStore['scanQueue'] = (name, needle, { after, at, oldestFirst = false, limit }) =>
-    this.file.read((db) => {
+    this.file.readAtOnce((db) => {
       const found = db.first<{ id: number; tail: number }>(sql.queue.id, name)
       if (!found) return { items: [], next: null, scanned: 0 }
       const newest = at === undefined ? found.tail + 1 : Number(at) + 1
@@ -38,15 +38,7 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
     })
 
   readonly scanQueues: SearchStore['scanQueues'] = (queues, needle) =>
-    this.file.read((db) => {
-      // All statements see one state of the file.
-      db.run('SAVEPOINT scan')
-      try {
-        return scanQueues(db, queues, needle)
-      } finally {
-        db.run('RELEASE scan')
-      }
-    })
+    this.file.readAtOnce((db) => scanQueues(db, queues, needle))
 
   /** Searches from the highest score down. The cursor is a (score, text) between two entries. */
   readonly scanSet: SearchStore['scanSet'] = (set, needle, { after, limit }) =>
@@ -54,14 +46,9 @@ export class SqliteSearchStore extends SqliteArea implements SearchStore {
       const id = db.get(JobSets).idOf(set)
       const [, score = HIGHEST.score, text = HIGHEST.text] = /^([^:]*):(.*)$/s.exec(after ?? '') ?? []
       const from = [Number(score), text] as const
-      let compared = 0
-      let last: Entry | undefined
-      // Between two statements another process may remove entries.
-      while (!last) {
-        compared = howManyFit(db.all<Sized>(sql.set.lengthsDown, id, ...from, MAX_COMPARED))
-        if (compared === 0) return { items: [], next: null, scanned: 0 }
-        last = db.all<Entry>(sql.set.atDown, id, ...from, compared - 1)[0]
-      }
+      const compared = howManyFit(db.all<Sized>(sql.set.lengthsDown, id, ...from, MAX_COMPARED))
+      const last = compared > 0 ? db.first<Entry>(sql.set.atDown, id, ...from, compared - 1) : undefined
+      if (!last) return { items: [], next: null, scanned: 0 }
       const items = db.all<Entry>(sql.set.search, id, ...from, last.score, last.text, needle, limit)
       const end = (items.length === limit && items.at(-1)) || last
       const upToEnd = () => db.first<{ n: number }>(sql.set.countDown, id, ...from, end.score, end.text)?.n ?? 0

@@ -147,7 +147,7 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
     this.#change(queue, false, (open, tables) => tables.delete(open), ANSWER_SECONDS)
 
   async #read<T>(queue: string, none: T, work: (open: OpenQueue, tables: OrderedTables) => T): Promise<T> {
-    return this.file.read((db) => {
+    return this.file.readAtOnce((db) => {
       const tables = db.get(OrderedTables)
       const open = tables.open(queue)
       return open ? work(open, tables) : none

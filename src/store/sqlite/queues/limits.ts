@@ -61,7 +61,7 @@ export class SqliteLimitStore extends SqliteArea implements LimitStore {
   readonly release: LimitStore['release'] = (slot) => this.file.write((db) => releaseSlot(db, slot), ANSWER_SECONDS)
 
   readonly due: LimitStore['due'] = async (n) => {
-    const idle = await this.file.read((db) => {
+    const idle = await this.file.readAtOnce((db) => {
       const now = monotonicMicros()
       if (db.first(sql.limit.oldRate, now) || dueNames(db, now, 1).length > 0) return undefined
       return { limits: [], nextMs: nextMs(db, now) }
@@ -84,7 +84,7 @@ export class SqliteLimitStore extends SqliteArea implements LimitStore {
   }
 
   readonly list: LimitStore['list'] = () =>
-    this.file.read((db) => {
+    this.file.readAtOnce((db) => {
       const rows = db.all<{ spec: string; used: number; waiting: number }>(sql.limit.list)
       const call = new LimitCall(db)
       const inUse = rows.filter(({ used, waiting }) => used + waiting > 0)

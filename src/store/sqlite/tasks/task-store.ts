@@ -106,7 +106,7 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
       return { tasks, next: n === limit ? String(last) : null }
     })
 
-  readonly reasons: TaskStore['reasons'] = (id) => this.file.read((db) => db.get(Events).reasons(id))
+  readonly reasons: TaskStore['reasons'] = (id) => this.file.readAtOnce((db) => db.get(Events).reasons(id))
 
   readonly pushTracked: TaskStore['pushTracked'] = async (items, now) => {
     const push = (db: Database, chunk: TrackedPush[]) => {
@@ -160,8 +160,8 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
       return rows.map(recordOf)
     })
 
-  readonly events: TaskStore['events'] = (task, query) => this.file.read((db) => db.get(Events).page(task, query))
-  readonly event: TaskStore['event'] = (jid) => this.file.read((db) => db.get(Events).find(jid))
+  readonly events: TaskStore['events'] = (task, query) => this.file.readAtOnce((db) => db.get(Events).page(task, query))
+  readonly event: TaskStore['event'] = (jid) => this.file.readAtOnce((db) => db.get(Events).find(jid))
   readonly addMessage: TaskStore['addMessage'] = (jid, message) =>
     this.file.write((db) => withLedgers(db, message.at, (ledgers) => db.get(Events).addMessage(ledgers, jid, message)))
 

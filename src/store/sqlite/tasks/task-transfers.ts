@@ -99,7 +99,7 @@ export abstract class SqliteTaskTransferStore extends SqliteTransferStore implem
     })
 
   readonly readTask: TaskTransferStore['readTask'] = (id, transfer, cursor) =>
-    this.file.read((db) => {
+    this.file.readAtOnce((db) => {
       const moving = db.first<Moving>(sql.moving.find, id)
       const task = db.first<TaskRow & { due_at: number | null }>(sql.moving.task, id)
       if (!task || moving?.transfer !== transfer || moving.cursor !== null) return null
