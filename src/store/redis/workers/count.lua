@@ -1,12 +1,13 @@
 -- Counts many keys in one step, so that a job that moves meanwhile is counted once. A key of the wrong type counts as 0, except
 -- that of an owner, which is an error.
 --
--- The keys of owners are made here: with many workers there are many thousands of them, and sending them costs more than
--- counting.
+-- The keys of owners are put together here: with many workers there are many thousands of them, and sending them costs more
+-- than counting.
 --
 -- KEYS  are the leases, then the keys to count, in groups.
--- ARGV  are the prefix of all keys; for each group, the command that counts a key, and the number of keys. Of several numbers it
---       counts the sum.
+-- ARGV  are the beginning of the key of an owner; of the keys of its jobs, `working` and then `arriving`, the texts before the queue
+--       and before the owner; for each group, the command that counts a key, and the number of keys. Of several numbers it counts
+--       the sum.
 -- Returns the sum of each group, then the number of jobs that all owners hold.
 -- include: arguments
 
@@ -33,26 +34,27 @@ local function countAll(command, keys, first, last)
   return sum
 end
 
-local prefix = text()
+local ownerKey = text()
+local working, arriving = { text(), text() }, { text(), text() }
 local sums, last = {}, 1
-for group = 1, (#ARGV - 1) / 2 do
+for group = 1, (#ARGV - 5) / 2 do
   local command, first = text(), last + 1
   last = last + number()
   sums[group] = countAll(command, KEYS, first, last)
 end
 
-local working, arriving = {}, {}
+local hashes, lists = {}, {}
 for _, owner in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
-  local key = prefix .. 'hk:owner:' .. owner
+  local key = ownerKey .. owner
   local fields = redis.pcall('HKEYS', key)
   refuse(fields.err and key)
   for _, field in ipairs(fields) do
     if string.sub(field, 1, 2) == 'q ' then
-      local root = prefix .. 'hk:{queue:' .. string.sub(field, 3) .. '}:'
-      working[#working + 1] = root .. 'working:' .. owner
-      arriving[#arriving + 1] = root .. 'arriving:' .. owner
+      local queue = string.sub(field, 3)
+      hashes[#hashes + 1] = working[1] .. queue .. working[2] .. owner
+      lists[#lists + 1] = arriving[1] .. queue .. arriving[2] .. owner
     end
   end
 end
-sums[#sums + 1] = countAll('HLEN', working, 1, #working) + countAll('LLEN', arriving, 1, #arriving)
+sums[#sums + 1] = countAll('HLEN', hashes, 1, #hashes) + countAll('LLEN', lists, 1, #lists)
 return sums
