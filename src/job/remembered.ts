@@ -3,15 +3,16 @@ const LONGEST = 5000
 
 export interface Remembered<Value> {
   (text: string): Value
-  /** Forgets the texts that were not read since the last call. */
+  /** Forgets the texts that were not asked for since the last call. */
   forgetUnused(): void
 }
 
 /**
- * Returns `read` with a memory: it does not read a text again that it has read lately. Callers share the values, and must not
- * change them.
+ * Returns `read` with a memory: a text that was asked for since the call of `forgetUnused` before the last one is not read again.
+ * Callers share the values, and must not change them. `undefined` is not remembered.
  */
 export function remembered<Value>(read: (text: string) => Value): Remembered<Value> {
+  /** The texts that were asked for between the last two calls of `forgetUnused`, and since the last one. */
   let before = new Map<string, Value>()
   let used = new Map<string, Value>()
   const readOnce = (text: string): Value => {
