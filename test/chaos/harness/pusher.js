@@ -47,9 +47,13 @@ async function pushPart(from, count, push, mayRepeat) {
   write(isStored ? 'stored' : 'unsure', from, count)
 }
 
-/** Pushes in four ways, chunk by chunk: one by one and in bulk, without and with an id that allows to push again. */
+/**
+ * Pushes in six ways, chunk by chunk: one by one and in bulk, each without an id; with one that allows to push again; and with
+ * such an id but without the lock that a job with an id has while it waits or runs.
+ */
 async function pushJobs({ workload, from, count, way }) {
   const isIdempotent = way >= 2
+  const lock = way >= 4 ? { unique: false } : {}
   const Job = workload === 'limits' ? Limited : Plain
   const argsOf = (n) => (workload === 'limits' ? [groupOf(workload, n), n] : [n, kindOf(workload, n)])
   const wait = workload === 'scheduled' ? { wait: DELAY_SECONDS } : {}
@@ -57,14 +61,16 @@ async function pushJobs({ workload, from, count, way }) {
     const numbers = numbersOf(from, count)
     const bulk = () =>
       isIdempotent
-        ? Job.set({ idempotent: true }).performBulk(numbers.map(argsOf), { jid: numbers.map(jidOf) })
+        ? Job.set({ ...lock, idempotent: true }).performBulk(numbers.map(argsOf), { jid: numbers.map(jidOf) })
         : Job.performBulk(numbers.map(argsOf))
     return pushPart(from, count, bulk, isIdempotent)
   }
   for (let at = from; at < from + count; at += SINGLES) {
     const some = numbersOf(at, Math.min(SINGLES, from + count - at))
     const push = (n) =>
-      Job.set({ ...wait, ...(isIdempotent ? { jid: jidOf(n), idempotent: true } : {}) }).performAsync(...argsOf(n))
+      Job.set({ ...wait, ...(isIdempotent ? { ...lock, jid: jidOf(n), idempotent: true } : {}) }).performAsync(
+        ...argsOf(n),
+      )
     await Promise.all(some.map((n) => pushPart(n, 1, () => push(n), isIdempotent)))
   }
 }

@@ -12,7 +12,7 @@ interface Chunk {
   id: number
   size: number
   workload: string
-  /** One of the four ways to push; from the third on a push may be repeated. */
+  /** One of the six ways to push (pusher.js); from the third on a push may be repeated. */
   way: number
   from: number
   count: number
@@ -37,7 +37,7 @@ export class Pushers {
 
   constructor({ url, folder, processes, chunks, journal }: PushersOptions) {
     this.#journal = journal
-    this.#held = chunks.map((chunk, i) => ({ ...chunk, id: chunk.from, size: chunk.count, way: i % 4 }))
+    this.#held = chunks.map((chunk, i) => ({ ...chunk, id: chunk.from, size: chunk.count, way: i % 6 }))
     this.#unfinished = chunks.length
     const joined = (child: ChildProcess) => this.#join(child)
     this.crew = new Crew({ url, folder, processes, concurrency: AT_ONCE, program: PROGRAM, joined })

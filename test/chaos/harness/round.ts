@@ -24,6 +24,7 @@ const MOST_UNSETTLED = 150 + CONCURRENCY
 /** A server may still read what a process sent before it was stopped. */
 const SENT_MS = 50
 const POLL_MS = 50
+const AWAY = ['STORE_UNREACHABLE', 'STORE_TIMEOUT', 'STORE_FULL'] as const
 /** A fault happens sooner when no job has begun for so long. */
 const IDLE_MS = 1000
 /** Nothing may be left to do for longer after the last fault. */
@@ -140,7 +141,7 @@ async function injectAll(
   return counts
 }
 
-/** Returns what the store has with the workers of a process. Asks again while the server is away. */
+/** Returns what the store has with the workers of a process. Asks again while the server is away, or its memory is full. */
 async function inFlightOf({ hq, orderedQueues }: App, pid: number): Promise<InFlight> {
   const { store } = hq
   await sleep(SENT_MS)
@@ -159,7 +160,7 @@ async function inFlightOf({ hq, orderedQueues }: App, pid: number): Promise<InFl
       const isLeaseLost = !leases.some((lease) => isOf(lease) && !lease.claimed)
       return { jobs, unnumbered: numbers.length - jobs.length, ids, isLeaseLost }
     } catch (thrown) {
-      if (!hasCode(thrown, 'STORE_UNREACHABLE') && !hasCode(thrown, 'STORE_TIMEOUT')) throw thrown
+      if (!AWAY.some((code) => hasCode(thrown, code))) throw thrown
       await sleep(SENT_MS)
     }
   }
