@@ -80,8 +80,8 @@ export function numberOf(text) {
   return name === 'Unique' || name === 'Limited' || name === 'Member' ? args[1] : undefined
 }
 
-/** Some jobs are in the middle of something when their process dies. */
+/** Some jobs take long enough that a fault mostly meets jobs in flight, also in a short run. */
 function pause(n) {
-  const ms = n % 20 === 0 ? 30 : n % 10 === 0 ? 5 : 0
+  const ms = n % 20 === 0 ? 200 : n % 5 === 0 ? 40 : 0
   return ms > 0 ? sleep(ms) : undefined
 }
