@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDriver } from '#dist/store/sqlite/file/driver.js'
-import { StoreFile } from '#dist/store/sqlite/file/store-file.js'
 
 test('a statement returns rows by column name, and can be used again after an error', async () => {
   const driver = await openDriver(':memory:')
@@ -88,25 +87,3 @@ test.each(['get', 'all'] as const)(
     for (const driver of [holder, other]) driver.close()
   },
 )
-
-test('after a write that found the file locked and gave up, reads see what others write from then on', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'hk-driver-'))
-  onTestFinished(() => rmSync(dir, { recursive: true }))
-  const path = join(dir, 'a.db')
-  const file = new StoreFile({ path, synchronous: 'NORMAL' })
-  await file.open()
-  const other = await openDriver(path)
-  other.exec('CREATE TABLE t (id)')
-  const count = () => file.read((db) => db.first<{ n: number }>('SELECT count(*) AS n FROM t')?.n)
-  expect(await count()).toBe(0)
-  other.exec('BEGIN IMMEDIATE')
-  other.exec('INSERT INTO t VALUES (1)')
-  await expect(file.write(() => 1, 0)).rejects.toMatchObject({ code: 'STORE_TIMEOUT' })
-  expect(await count()).toBe(0)
-  other.exec('COMMIT')
-  expect(await count()).toBe(1)
-  other.exec('INSERT INTO t VALUES (1)')
-  expect(await count()).toBe(2)
-  other.close()
-  await file.close()
-})

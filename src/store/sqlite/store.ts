@@ -50,7 +50,7 @@ export class SqliteStore extends SqliteArea implements Store {
   }
 
   diagnose(): Promise<Finding[]> {
-    return diagnose(this.file.options.path)
+    return diagnose(this.file.options)
   }
 
   planMigration(): Promise<MigrationPlan> {

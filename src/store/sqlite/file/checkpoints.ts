@@ -79,9 +79,15 @@ export class Checkpoints {
   }
 
   #call(): void {
-    this.#isBusy = true
-    if (this.#thread) this.#thread.postMessage('checkpoint')
-    else this.#thread = this.#start()
+    try {
+      if (this.#thread) this.#thread.postMessage('checkpoint')
+      else this.#thread = this.#start()
+      this.#isBusy = true
+    } catch (thrown) {
+      // Node may start no thread, for instance with --permission.
+      this.#failed(thrown)
+      this.#db.checkpoint('PASSIVE')
+    }
   }
 
   #start(): Thread {

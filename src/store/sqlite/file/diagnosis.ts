@@ -4,6 +4,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname, resolve } from 'node:path'
 import { megabytes } from '../../../job/plural.ts'
 import { type Check, type Finding, runChecks } from '../../contract.ts'
+import type { DatabaseOptions } from './database.ts'
 import { readVersion } from './migration-plan.ts'
 import { OLDEST_VERSION, SCHEMA_VERSION } from './schema-version.ts'
 
@@ -14,8 +15,8 @@ const LARGE_LOG_BYTES = 128 * 1024 * 1024
 /** Types of file systems in statfs(2), by their numbers on Linux. */
 const NETWORK: Record<number, string> = { 26985: 'NFS', 20859: 'SMB', 4283649346: 'CIFS', 4266872130: 'SMB2' }
 
-const CHECKS: Record<string, Check<string>> = {
-  file(path) {
+const CHECKS: Record<string, Check<DatabaseOptions>> = {
+  file({ path }) {
     const size = sizeOf(path)
     try {
       accessSync(dirname(path), constants.W_OK)
@@ -31,9 +32,10 @@ const CHECKS: Record<string, Check<string>> = {
     return { severity: 'ok', text: size === undefined ? `${path} will be created` : `${path}, ${megabytes(size)}` }
   },
 
-  async schema(path) {
+  async schema({ path, driver }) {
     // Opening the store says why a file can't be read.
-    const version = await readVersion(path).catch(() => 0)
+    // Another library than that of the store, which has the file open, would drop the store's locks when it closes the file.
+    const version = await readVersion(path, driver).catch(() => 0)
     if (version < OLDEST_VERSION || version >= SCHEMA_VERSION) return undefined
     const from = version === OLDEST_VERSION ? 'Highkiq 0.1' : 'an older Highkiq'
     return {
@@ -43,7 +45,7 @@ const CHECKS: Record<string, Check<string>> = {
     }
   },
 
-  disk(path) {
+  disk({ path }) {
     // The check of the file reports a folder that is missing.
     if (!existsSync(dirname(path))) return undefined
     const { bavail, bsize, type } = statfsSync(dirname(path))
@@ -59,7 +61,7 @@ const CHECKS: Record<string, Check<string>> = {
     return { severity: free > NOTHING_BYTES ? 'warning' : 'error', text, advice }
   },
 
-  log(path) {
+  log({ path }) {
     const size = sizeOf(`${path}-wal`) ?? 0
     const text = `the log has ${megabytes(size)}`
     if (size < LARGE_LOG_BYTES) return { severity: 'ok', text }
@@ -72,9 +74,14 @@ const CHECKS: Record<string, Check<string>> = {
 }
 
 /** Returns nothing for a store in memory. */
-export async function diagnose(path: string): Promise<Finding[]> {
+export async function diagnose(options: DatabaseOptions): Promise<Finding[]> {
+  const { path } = options
   if (path === ':memory:') return []
-  return runChecks(CHECKS, resolve(path), { severity: 'warning', advice: 'See what the checks of the store say' })
+  return runChecks(
+    CHECKS,
+    { ...options, path: resolve(path) },
+    { severity: 'warning', advice: 'See what the checks of the store say' },
+  )
 }
 
 function sizeOf(path: string): number | undefined {

@@ -24,6 +24,7 @@ export class Notifier {
   readonly #path: string
   /** Returns a number that changes once another process has written. */
   readonly #version: () => number
+  /** From the opening of the file on: another process may write between a caller's first read and its first wait. */
   #seen = 0
   #watcher: FSWatcher | undefined
   #poll: NodeJS.Timeout | undefined
@@ -34,6 +35,7 @@ export class Notifier {
   constructor(path: string, version: () => number) {
     this.#path = path
     this.#version = version
+    this.#seen = this.#read()
   }
 
   /** Wakes the waiters of the channels. */
@@ -48,7 +50,7 @@ export class Notifier {
   /** Resolves at a notification of one of the channels, at a write of another process, after `ms`, or on abort. */
   wait(channels: readonly string[], ms: number, signal: AbortSignal): Promise<void> {
     if (this.#closed || signal.aborted) return Promise.resolve()
-    this.#watch()
+    const hasBegun = this.#watch()
     return new Promise((resolve) => {
       const done = () => {
         clearTimeout(timer)
@@ -60,6 +62,7 @@ export class Notifier {
       const timer = setTimeout(done, ms)
       signal.addEventListener('abort', done)
       this.#waiters.add(waiter)
+      if (hasBegun) this.#checkSoon()
     })
   }
 
@@ -70,9 +73,9 @@ export class Notifier {
     for (const waiter of [...this.#waiters]) waiter.wake()
   }
 
-  #watch(): void {
-    if (this.#poll || this.#path === ':memory:') return
-    this.#seen = this.#read()
+  /** Watches the file from now on; returns false if it does so already. */
+  #watch(): boolean {
+    if (this.#poll || this.#path === ':memory:') return false
     try {
       const name = basename(this.#path)
       this.#watcher = watch(dirname(this.#path), { persistent: false }, (_event, file) => {
@@ -86,6 +89,7 @@ export class Notifier {
     } catch {
       this.#pollEvery(POLL_WITHOUT_WATCH_MS)
     }
+    return true
   }
 
   #pollEvery(ms: number): void {

@@ -22,6 +22,7 @@ export class StoreFile {
   readonly #warn: ((message: string) => void) | undefined
   #opening: Promise<Opened> | undefined
   #closed = false
+  #closing: Promise<void> | undefined
 
   /** `warn` gets the messages of `Writer` and `Checkpoints`. */
   constructor(options: DatabaseOptions, warn?: (message: string) => void) {
@@ -83,7 +84,13 @@ export class StoreFile {
     await this.#opened()
   }
 
-  async close(): Promise<void> {
+  /** Resolves when all writes made so far are stored, also when it is called again meanwhile. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     this.#closed = true
     const opened = await this.#opening?.catch(() => undefined)
     this.#opening = undefined

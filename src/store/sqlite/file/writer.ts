@@ -136,8 +136,13 @@ export class Writer {
   }
 
   #next(): void {
-    if (this.#operations.length > 0) this.#schedule()
-    else this.#whenIdle?.()
+    if (this.#operations.length > 0) {
+      this.#schedule()
+      return
+    }
+    // Nobody knows how long the file stays locked from now on.
+    this.#noteUnlocked()
+    this.#whenIdle?.()
   }
 
   /** Returns whether a transaction has begun. If the file can't be written at all, all operations are rejected. */
@@ -246,6 +251,7 @@ export class Writer {
       this.#db.exec('COMMIT')
     } catch (thrown) {
       this.#rollBack()
+      this.#noteUnlocked()
       const ended = messageOf(thrown).includes(ALONE)
       reject(ended ? endedByOthers(this.#db.path) : this.#db.explain(thrown))
       return
