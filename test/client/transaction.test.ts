@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Highkiq } from 'highkiq'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import type { SqlConnection } from '#dist/store/contract.js'
 import { openDriver } from '#dist/store/sqlite/file/driver.js'
 import { type Bench, bench, Heard, storeOfSuite, until } from '../engine/bench.ts'
 
@@ -40,6 +41,20 @@ async function shop(): Promise<Bench & { orders: () => Promise<number[]>; jobs: 
       ),
     jobs: async () => (await t.queue()).map(({ args }) => args[0]),
   }
+}
+
+/** What both drivers have beside the methods of `SqlConnection`. */
+type AppStatement = ReturnType<SqlConnection['prepare']> & { iterate(): Iterable<unknown> }
+
+function leave(statement: AppStatement): void {
+  for (const _row of statement.iterate()) break
+}
+
+function leaveByError(statement: AppStatement): void {
+  const no = new Error('no')
+  expect(() => {
+    for (const _row of statement.iterate()) throw no
+  }).toThrow(no)
 }
 
 describe.runIf(onSqlite)('a transaction', () => {
@@ -266,6 +281,52 @@ describe.runIf(onSqlite)('a transaction', () => {
     other.exec('ROLLBACK')
     expect(ran).toBe(1)
     expect(await orders()).toEqual([1])
+  })
+
+  test.each<[name: string, sql: string, use: (statement: AppStatement) => unknown, inserted: number]>([
+    ['iterate, left by break', 'SELECT id FROM "order"', leave, 0],
+    ['iterate, left by an error', 'SELECT id FROM "order"', leaveByError, 0],
+    [
+      'iterate, left before a row that is an error',
+      'SELECT abs(CASE id WHEN 101 THEN -9223372036854775808 END) FROM "order" ORDER BY id',
+      leave,
+      0,
+    ],
+    [
+      'iterate without an end',
+      'WITH RECURSIVE n (id) AS (SELECT id FROM "order" UNION ALL SELECT 0 FROM n) SELECT id FROM n',
+      leave,
+      0,
+    ],
+    ['iterate of 100 rows', 'INSERT INTO "order" SELECT id + 200 FROM "order" LIMIT 100 RETURNING id', leave, 100],
+    ['iterate of 101 rows', 'INSERT INTO "order" SELECT id + 200 FROM "order" LIMIT 101 RETURNING id', leave, 101],
+    ['iterate of rows that it inserts', 'INSERT INTO "order" SELECT id + 200 FROM "order" RETURNING id', leave, 200],
+    ['run of a SELECT', 'SELECT id FROM "order"', (statement) => statement.run(), 0],
+    [
+      'run of INSERT … RETURNING',
+      'INSERT INTO "order" VALUES (201), (202) RETURNING id',
+      (statement) => expect(statement.run()).toMatchObject({ changes: 2, lastInsertRowid: 202 }),
+      2,
+    ],
+  ])('a statement whose rows the app does not read does not outlast it: %s', async (_, sql, use, inserted) => {
+    const { hq, url, orders, jobs } = await shop()
+    const other = await openDriver(url.slice('sqlite:'.length))
+    onTestFinished(() => other.close())
+    other.exec(
+      'INSERT INTO "order" WITH RECURSIVE n (id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n LIMIT 200) SELECT id FROM n',
+    )
+    // Kept, because a statement that is garbage ends at some time.
+    const statement = await hq.transaction((db) => {
+      const prepared = db.prepare(sql) as AppStatement
+      use(prepared)
+      return { prepared }
+    })
+    other.exec('INSERT INTO "order" VALUES (1000)')
+    await hq.push({ class: 'J', args: [1] })
+    expect(await jobs()).toEqual([1])
+    const ids = await orders()
+    expect([ids.length, ids.at(-1)]).toEqual([201 + inserted, 1000])
+    expect(statement.prepared).toBeDefined()
   })
 
   test('workers fetch its jobs at once', async () => {

@@ -27,7 +27,7 @@ test('with libsql a statement that fails throws its own error, also when it can 
   const driver = await openDriver(':memory:', 'libsql')
   driver.exec('CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT NOT NULL)')
   const add = driver.prepare('INSERT INTO t (text) VALUES (?) RETURNING id, text')
-  const db = driver.connection as unknown as { prepare?: unknown }
+  const db = Object.getPrototypeOf(driver.connection) as { prepare?: unknown }
   const prepare = db.prepare
   db.prepare = () => {
     throw new Error('no statement can be prepared')

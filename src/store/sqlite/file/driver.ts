@@ -118,7 +118,7 @@ async function openLibsql(path: string): Promise<Driver> {
   }
   return {
     name: 'libsql',
-    connection: db as unknown as SqlConnection,
+    connection: connectionOfApp(db) as unknown as SqlConnection,
     exec: (sql) => {
       call(() => db.exec(sql))
     },
@@ -171,7 +171,52 @@ async function openLibsql(path: string): Promise<Driver> {
   }
 }
 
-type LibsqlStatement = ReturnType<InstanceType<typeof import('libsql')>['prepare']>
+/**
+ * The connection for the app. libsql does not end a statement with rows whose `iterate` the app has left, or that it has
+ * run with `run`. For SQLite it still runs, so that the transaction can't commit, or the connection sees an old state of the
+ * file, in which it can't write. Here such a statement ends.
+ */
+function connectionOfApp(db: LibsqlDatabase): LibsqlDatabase {
+  const prepare = (sql: string) => {
+    const statement = db.prepare(sql)
+    if (!statement.reader) return statement
+    const iterate = statement.iterate.bind(statement)
+    return Object.assign(statement, {
+      iterate: (...values: unknown[]) => {
+        const rows = iterate(...values) as LibsqlRows
+        const end = (value?: unknown) => {
+          try {
+            while (!rows.next().done) {
+              if (!rows.nextRows || rows.nextRowIndex !== rows.nextRows.length) continue
+              // All rows fetched so far are read, so the statement still runs: `get` goes on with it for one row and ends it.
+              // On a statement at its end `get` would run it again, which could insert its rows again.
+              statement.get([])
+              break
+            }
+          } catch {
+            // An error ends it, too, and this row is none that the app wanted.
+          }
+          return { done: true, value }
+        }
+        return Object.assign(rows, { return: end })
+      },
+      run: (...values: unknown[]) => {
+        const counts = db.prepare('SELECT total_changes(), changes(), last_insert_rowid()').raw().safeIntegers()
+        const read = () => (counts.get() as bigint[]).map(Number)
+        const [before] = read()
+        statement.all(...values)
+        const [after, changes, lastInsertRowid] = read()
+        return { changes: after === before ? 0 : changes, lastInsertRowid }
+      },
+    })
+  }
+  return Object.assign(Object.create(db), { prepare })
+}
+
+/** libsql fetches the rows of `iterate` by the hundred. */
+type LibsqlRows = IterableIterator<unknown> & { nextRows?: unknown[]; nextRowIndex?: number }
+type LibsqlDatabase = InstanceType<typeof import('libsql')>
+type LibsqlStatement = ReturnType<LibsqlDatabase['prepare']>
 
 function libsqlCode(thrown: unknown): number | undefined {
   const { code, rawCode } = (thrown ?? {}) as { code?: unknown; rawCode?: unknown }
