@@ -208,6 +208,18 @@ export const push: Case[] = [
     },
   },
   {
+    name: 'a store may be closed again while it closes, and answers the pushes that were made before',
+    async run(t) {
+      const pushes = Promise.allSettled(
+        [toQueue('default', 'a'), toQueue('default', 'b')].map((one) => t.store.jobs.push([one], NOW)),
+      )
+      await Promise.all([t.store.close(), t.store.close()])
+      for (const push of await pushes) {
+        if (push.status === 'rejected') expect(push.reason).toMatchObject({ name: 'PushError' })
+      }
+    },
+  },
+  {
     name: 'a closed store refuses every operation with STORE_CLOSED, and may be closed twice',
     async run(t) {
       await t.push('q', t.job(1))

@@ -51,6 +51,7 @@ export class StoreServer {
   #opening: Promise<Opened> | undefined
   #lostAt = Number.NEGATIVE_INFINITY
   #closed = false
+  #closing: Promise<void> | undefined
 
   constructor(options: PostgresOptions, warn?: (message: string) => void) {
     this.options = options
@@ -185,7 +186,13 @@ export class StoreServer {
     await this.#opened()
   }
 
-  async close(): Promise<void> {
+  /** Resolves when all writes made so far are stored, also when it is called again meanwhile. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
     this.#closed = true
     const opened = await this.#opening?.catch(() => undefined)
     this.#opening = undefined
