@@ -49,13 +49,15 @@ test('rows in SQL of docs/prisma.md are stored with their jobs, or neither, and 
     await hq.transaction((db) => db.exec(${JSON.stringify(TABLES)}))
     await placeOrder(1, 'ann')
     console.log(await prisma.order.findMany(), (await hq.stats()).enqueued)
+    const libraries = process.report.getReport().sharedObjects.filter((path) => path.includes('@libsql'))
+    console.log(await hq.transaction((db) => db.constructor.name), 'of', libraries.length, 'libsql')
     await placeOrder(1, 'bob').catch((error) => console.log(error.message))
     console.log(await prisma.order.count(), (await hq.stats()).enqueued)
     await prisma.$disconnect()
     await hq.close()
   `
   expect(run(shop('orders.ts'), program)).toBe(
-    "[ { id: 1, customer: 'ann' } ] 1\nUNIQUE constraint failed: orders.id\n1 1\n",
+    "[ { id: 1, customer: 'ann' } ] 1\nDatabase of 1 libsql\nUNIQUE constraint failed: orders.id\n1 1\n",
   )
 })
 

@@ -17,7 +17,11 @@ export function folderOf(name: string): string {
   return join(libraries, 'node_modules', name)
 }
 
-const installLibraries = () => installPackages(join(root, 'test/libraries.json'), libraries)
+function installLibraries(): void {
+  installPackages(join(root, 'test/libraries.json'), libraries)
+  // Its dependents then use the checkout's copy, as after `npm i libsql`: two copies in one process would destroy a file.
+  rmSync(join(libraries, 'node_modules/libsql'), { recursive: true, force: true })
+}
 
 /** A TypeScript project of a user, in a folder of its own: it has this checkout, its packages, and those of `test/libraries.json`. */
 export class Project {
