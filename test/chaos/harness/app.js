@@ -1,5 +1,5 @@
 // The app of `npm run chaos`. Its jobs write to the journal of their process when they begin and end, before the store knows it.
-import { openSync, readFileSync, writeSync } from 'node:fs'
+import { openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Highkiq } from 'highkiq'
 import { endAs } from '../jobs.js'
@@ -17,11 +17,13 @@ export function openJournal(folder, role) {
   return (...words) => void writeSync(file, `${words.join(' ')}\n`)
 }
 
-/** Sets the clock of this process again at each SIGUSR2, as a file says. */
+/** Sets the clock of this process at each SIGUSR2, as a file says, and removes the file. */
 export function clockOf(folder) {
   let ahead = 0
   process.on('SIGUSR2', () => {
-    ahead = Number(readFileSync(`${folder}/clock-${process.pid}`, 'utf8'))
+    const file = `${folder}/clock-${process.pid}`
+    ahead = Number(readFileSync(file, 'utf8'))
+    rmSync(file)
   })
   return { now: () => Date.now() + ahead }
 }

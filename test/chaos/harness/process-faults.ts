@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { canLimitFiles, closeFiles } from '../../programs/open-files.ts'
 import type { Crew } from '../crew.ts'
@@ -9,6 +9,7 @@ import type { PlannedFault } from './plan.ts'
 const FROZEN_MS = [2000, 4000] as const
 /** A clock is set so many milliseconds back or forward. */
 const CLOCK_MS = [-15_000, 15_000] as const
+const POLL_MS = 10
 
 /** The faults of processes, which all stores have. `countLost` counts what the store has with a stopped worker. */
 export function faultsOfProcesses(
@@ -34,8 +35,12 @@ export function faultsOfProcesses(
   }
   const setClock = (crew: Crew) => async (planned: PlannedFault) => {
     const process = crew.one(() => planned.pick)
-    writeFileSync(`${folder}/clock-${process?.pid}`, String(Math.round(millisecondsOf(CLOCK_MS, planned))))
-    process?.kill('SIGUSR2')
+    if (!process) return
+    const file = `${folder}/clock-${process.pid}`
+    writeFileSync(file, String(Math.round(millisecondsOf(CLOCK_MS, planned))))
+    process.kill('SIGUSR2')
+    // It removes the file when it has read it. With the next fault it may not be able to.
+    while (existsSync(file) && process.exitCode === null && process.signalCode === null) await sleep(POLL_MS)
   }
   const noFiles = (crew: Crew) => async (planned: PlannedFault) => {
     const pid = crew.one(() => planned.pick)?.pid
