@@ -65,6 +65,8 @@ export class Pushers {
     })
     child.once('close', () => {
       this.#assigned.delete(child)
+      // The last ones close after the round, whose journal is gone then.
+      if (chunks.size === 0) return
       this.#journal.read()
       this.#waiting.unshift(...[...chunks.values()].map((chunk) => this.#restOf(chunk)))
       this.#assign()
