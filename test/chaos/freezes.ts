@@ -7,6 +7,7 @@ import { Crew } from './crew.ts'
 const PROGRAM = fileURLToPath(new URL('freeze-worker.js', import.meta.url))
 /** Milliseconds in which other workers see the lease end, take the jobs back and run them. */
 const FREEZE_MS = 3000
+const PROCESSES = 3
 /** The number of jobs that wait in the queue, so that nearly every fetch gets as many as it asks for. */
 const BACKLOG = 2000
 
@@ -14,6 +15,8 @@ export interface FreezeOutcome {
   jobs: number
   /** Jobs that never ended. */
   missing: number
+  /** Jobs whose end was never counted, less those whose end was counted again. */
+  uncounted: number
   lostLeases: number
   /** Handlers that were called again. */
   repeats: number
@@ -33,13 +36,13 @@ export async function freezeWorkers(
   { folder, rounds, program = PROGRAM }: { folder: string; rounds: number; program?: string },
 ): Promise<FreezeOutcome> {
   const hq = new Highkiq({ url })
-  const crew = new Crew({ url, folder, processes: 3, concurrency: 200, program })
+  const crew = new Crew({ url, folder, processes: PROCESSES, concurrency: 200, program })
   let jobs = 0
   let isOver = false
   const stops: Stop[] = []
-  const freeze = async () => {
+  const freeze = async (chance: number) => {
     const at = process.hrtime.bigint() + BigInt(FREEZE_MS / 2) * 1_000_000n
-    stops.push({ at, pid: await crew.freeze(FREEZE_MS, Math.random) })
+    stops.push({ at, pid: await crew.freeze(FREEZE_MS, () => chance % 1) })
   }
   const produce = async () => {
     while (!isOver) {
@@ -54,7 +57,8 @@ export async function freezeWorkers(
     const producing = produce()
     for (let round = 0; round < rounds; round++) {
       await sleep(300 + Math.random() * 200)
-      await Promise.all([freeze(), freeze()])
+      const chance = Math.random()
+      await Promise.all([freeze(chance), freeze(chance + 1 / PROCESSES)])
     }
     isOver = true
     await producing
@@ -64,7 +68,8 @@ export async function freezeWorkers(
       await sleep(20)
     }
     await crew.stop()
-    return { jobs, ...judge(folder, jobs, stops) }
+    const { processed, dead } = await hq.store.metrics.totals()
+    return { jobs, uncounted: jobs - processed - dead, ...judge(folder, jobs, stops) }
   } finally {
     isOver = true
     crew.kill()
@@ -79,7 +84,7 @@ interface Note {
   at: bigint
 }
 
-function judge(folder: string, jobs: number, stops: readonly Stop[]): Omit<FreezeOutcome, 'jobs'> {
+function judge(folder: string, jobs: number, stops: readonly Stop[]): Omit<FreezeOutcome, 'jobs' | 'uncounted'> {
   const notes = readdirSync(folder).flatMap((name) => {
     const [, pid] = /^notes-(\d+)/.exec(name) ?? []
     return pid === undefined ? [] : readNotes(`${folder}/${name}`, Number(pid))
