@@ -12,6 +12,8 @@ import { importApp } from './import-jobs.js'
 const IMPORTER = fileURLToPath(new URL('importer.js', import.meta.url))
 const WORKER = fileURLToPath(new URL('import-worker.js', import.meta.url))
 
+const MOST_FAILURES = 5
+
 export interface ImportStormOptions {
   url: string
   folder: string
@@ -131,6 +133,8 @@ class Importer {
   readonly #env = { ...process.env, HIGHKIQ_LOG_LEVEL: 'error' }
   #process: ReturnType<typeof spawn> | undefined
   #ended: Promise<unknown> = Promise.resolve()
+  /** How often it ended by itself before all was stored. */
+  #failures = 0
   done = false
 
   constructor(url: string, folder: string, file: string) {
@@ -142,6 +146,7 @@ class Importer {
     this.#process = child
     this.#ended = once(child, 'exit').then(([code]) => {
       if (code === 0) this.done = true
+      else if (code !== null) this.#failures++
     })
   }
 
@@ -151,11 +156,12 @@ class Importer {
     if (!this.done) this.start()
   }
 
-  /** One that ends otherwise (its server was away for too long) is started again. */
+  /** One that was killed, or failed because its server was away for too long, is started again. */
   async untilDone(): Promise<void> {
     for (;;) {
       await this.#ended
       if (this.done) return
+      if (this.#failures > MOST_FAILURES) throw new Error('the import fails again and again: see stderr for the reason')
       this.start()
     }
   }
