@@ -23,10 +23,13 @@ export function orderedApp(url, folder) {
   const options = { shards: 5, batchSize: 4, maxRetries: 2, retryIn: () => 0.05, maxCrashes: 1_000_000 }
   const Chaos = hq.ordered('Chaos', { ...options, morgueMax: 1_000_000 }, async (_ctx, batch) => {
     const call = ++calls
+    // One time for all: the process may be frozen between two notes.
+    const began = now()
     for (const [id, payloads] of batch) {
-      note(`begin ${call} ${id} ${now()} ${payloads.map(({ n, score }) => `${n}:${score}`).join(',')}`)
+      note(`begin ${call} ${id} ${began} ${payloads.map(({ n, score }) => `${n}:${score}`).join(',')}`)
     }
-    if (call % 5 === 0) await sleep(call % 50 === 0 ? 50 : 2)
+    // Shards are handed over, and processes killed, while some ids run.
+    await sleep(call % 5 === 0 ? 50 : 2)
     const failures = new Map()
     for (const [id, payloads] of batch) {
       const fails = payloads.some(({ n }) => isPoison(n))

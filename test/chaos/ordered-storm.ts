@@ -11,7 +11,9 @@ const WORKER = fileURLToPath(new URL('ordered-worker.js', import.meta.url))
 const CONCURRENCY = 5
 /** Longer than two leases. */
 const FREEZE_MS = 2500
-const PUSHED_AT_ONCE = 100
+const PUSHED_AT_ONCE = 40
+/** The most milliseconds between two pushes: ids are in flight all the time. */
+const PUSH_PAUSE_MS = 60
 const WORKED_OFF_MS = 120_000
 /** Ends that a process may have that the store does not know: of two calls, each with what was fetched ahead. */
 const UNSETTLED = 2 * 50 * CONCURRENCY
@@ -21,6 +23,7 @@ export interface OrderedStormOptions {
   folder: string
   processes: number
   ids: number
+  /** It pushes at least so many payloads, and more until the last fault. */
   pushes: number
   faults: number
   random: () => number
@@ -56,14 +59,17 @@ export async function orderedStorm(options: OrderedStormOptions): Promise<Ordere
   const freezes: Freeze[] = []
   try {
     await crew.start()
-    const pushing = push(Chaos, options)
+    let areFaultsOver = false
+    const pushing = push(Chaos, options, () => areFaultsOver)
     pushing.catch(() => {})
-    const faults = await injectFaults(crew, Chaos, freezes, options)
-    await pushing
+    const faults = await injectFaults(crew, Chaos, freezes, options).finally(() => {
+      areFaultsOver = true
+    })
+    const pushes = await pushing
     const complaints = await workedOff(Chaos)
     await crew.stop()
     const runs = readRuns(folder, freezes)
-    complaints.push(...overlaps(runs), ...disorder(runs), ...(await lost(Chaos, runs, options.pushes)))
+    complaints.push(...overlaps(runs), ...disorder(runs), ...(await lost(Chaos, runs, pushes)))
     const most = UNSETTLED * ((faults.kill ?? 0) + (faults.freeze ?? 0) + 1)
     complaints.push(...(await miscounted(Chaos, runs, most)), ...crew.complaints)
     return { complaints, faults, calls: runs.length }
@@ -75,17 +81,23 @@ export async function orderedStorm(options: OrderedStormOptions): Promise<Ordere
 
 type Queue = OrderedJob<unknown>
 
-/** Pushes payloads of few ids with random scores, again where the store was away. */
-async function push(queue: Queue, { ids, pushes, random }: OrderedStormOptions): Promise<void> {
-  for (let from = 0; from < pushes; from += PUSHED_AT_ONCE) {
-    const jobs = Array.from({ length: Math.min(PUSHED_AT_ONCE, pushes - from) }, (_, i) => {
+/** Pushes payloads of few ids with random scores, again where the store was away. Returns how many. */
+async function push(
+  queue: Queue,
+  { ids, pushes, random }: OrderedStormOptions,
+  areFaultsOver: () => boolean,
+): Promise<number> {
+  let n = 0
+  while (n < pushes || !areFaultsOver()) {
+    const jobs = Array.from({ length: PUSHED_AT_ONCE }, () => {
       const score = Math.floor(random() * 1000)
-      return { id: Math.floor(random() * ids), payload: { n: from + i, score }, score }
+      return { id: Math.floor(random() * ids), payload: { n: n++, score }, score }
     })
     // The same payload pushed twice is one, unless it was worked off meanwhile.
     await again(() => queue.performAsync(jobs))
-    await sleep(random() * 20)
+    await sleep(random() * PUSH_PAUSE_MS)
   }
+  return n
 }
 
 async function again<T>(work: () => Promise<T>): Promise<T> {
