@@ -179,7 +179,7 @@ function checkQueueOptions(name: string, queues: Readonly<Record<string, QueueOp
   if (keepFinished !== undefined) checkKeepFinished(where, keepFinished)
   if (limitOf === undefined) return
   if (limit !== undefined) throw invalidOption(`${where}: limit and limitOf exclude each other: leave one of them out`)
-  checkQueueName(limitOf)
+  checkQueueName(limitOf, `${where}: limitOf`)
   if (limitOf === name || queues[limitOf]?.limitOf !== undefined) {
     throw invalidOption(`${where}: limitOf must name another queue, which has no limitOf itself (got '${limitOf}')`)
   }

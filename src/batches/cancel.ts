@@ -60,13 +60,16 @@ async function requestAll({ store, now }: Canceller, first: readonly string[], m
   /** The members that waited in a batch when it was found, by its bid. */
   const parents = new Map<string, string>()
   let jobs = 0
+  const given = new Set(first)
   // The loop comes to the batches that are added meanwhile, too.
   for (const bid of bids) {
+    // Its batch counted it as one job.
+    if (!given.has(bid)) jobs--
     // From then on the batch takes no members, so that none is missed.
     const isDropped = await store.batches.cancel(bid, now())
     const record = await store.batches.find(bid)
     const parent = parents.get(bid)
-    // The children have ended since the parent was found, and it was pushed. While they run, another call has dropped it.
+    // A batch that is not being cancelled has ended, so its parent was pushed. If it is, another call has dropped the parent.
     const isPushed = parent !== undefined && !isDropped && !record?.cancelling
     if (isPushed) await store.cancellations.request(parent, now())
     if (isDropped || isPushed) jobs++
@@ -83,7 +86,6 @@ async function requestAll({ store, now }: Canceller, first: readonly string[], m
         else if (!bids.has(one)) {
           bids.add(one)
           if (id !== one) parents.set(one, id)
-          jobs--
         }
       }
       if (jids.length > 0) await store.cancellations.request(jids, now())

@@ -229,10 +229,10 @@ export function checkSchema(where: string, schema: unknown): void {
   throw invalidOption(`${where}: validate must be a Standard Schema, for instance of zod or valibot`)
 }
 
-/** @throws INVALID_OPTION */
-export function checkQueueName(queue: string): void {
+/** `where` names the option in the error. @throws INVALID_OPTION */
+export function checkQueueName(queue: string, where?: string): void {
   if (typeof queue === 'string' && queue !== '' && !/[{}\s\p{Cc}]/u.test(queue) && !/^\.\.?$/.test(queue)) return
-  throw noQueueName(queue, 'use a string without spaces, braces and control characters, for instance "default"')
+  throw noQueueName(queue, 'use a string without spaces, braces and control characters, for instance "default"', where)
 }
 
 /**
@@ -243,6 +243,6 @@ export function checkKnownQueueName(queue: string): void {
   if (typeof queue !== 'string' || queue === '') throw noQueueName(queue, 'use a string, for instance "default"')
 }
 
-function noQueueName(queue: unknown, right: string): HighkiqError {
-  return invalidOption(`${JSON.stringify(queue)} is no queue name: ${right}`)
+function noQueueName(queue: unknown, right: string, where?: string): HighkiqError {
+  return invalidOption(`${where === undefined ? '' : `${where}: `}${JSON.stringify(queue)} is no queue name: ${right}`)
 }

@@ -7,7 +7,7 @@ const { hq, Row, Done } = importApp(url, folder)
 const [begun] = (await hq.tasks.list()).items
 const how = begun ? { resume: begun.id } : { onDone: Done, window: 200 }
 
-/** Each importer loses the answer to its first chunk of rows; the first importer is killed before it gets that to its second one. */
+/** Each importer loses the answer to its first chunk of rows. The first importer is killed when its second chunk is stored. */
 const { tasks } = hq.store
 const addRows = tasks.addRows.bind(tasks)
 let stored = 0

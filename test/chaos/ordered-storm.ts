@@ -15,7 +15,7 @@ const PUSHED_AT_ONCE = 40
 /** The most milliseconds between two pushes: ids are in flight all the time. */
 const PUSH_PAUSE_MS = 60
 const WORKED_OFF_MS = 120_000
-/** Ends that a process may have that the store does not know: of two calls, each with what was fetched ahead. */
+/** The most settlements of a process that the store may lack: two calls, each with all that was fetched ahead. */
 const UNSETTLED = 2 * 50 * CONCURRENCY
 
 export interface OrderedStormOptions {

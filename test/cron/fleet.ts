@@ -80,7 +80,7 @@ export async function runFleet(options: FleetOptions): Promise<Outcome> {
     for (const { from, to } of windows) {
       for (let at = from; at <= to; at += 1 + dice(stepMs)) {
         clock.set(at)
-        if (options.kills && random() < 0.02) fleet.strike()
+        if (options.kills && random() < 0.02) fleet.killOne()
         await sleep(paceMs)
       }
     }
@@ -199,7 +199,7 @@ class Fleet {
   }
 
   /** Kills one that works. */
-  strike(): void {
+  killOne(): void {
     const up = [...this.#up]
     up[this.#dice(up.length)]?.kill('SIGKILL')
   }

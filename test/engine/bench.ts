@@ -18,7 +18,7 @@ export interface LogLine {
 /** Each worker on the PostgreSQL server of these tests warns of this setting, whatever the test is about. */
 const SETTING_OF_SERVER = /: fsync is off,/
 
-/** A logger that keeps what it is told. */
+/** A logger that keeps its lines, except the warning of that setting. */
 export function recorder(lines: LogLine[] = [], fields: object = {}): Logger & { lines: LogLine[] } {
   const at = (level: LogLine['level']) => (what: object | string, text?: string) => {
     const [about, message = ''] = typeof what === 'string' ? [{}, what] : [what, text]

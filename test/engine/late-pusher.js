@@ -1,5 +1,5 @@
 // A process that opens its store late: late-pusher.js URL OPTIONS. At each SIGUSR2 it makes an app, with these options, and pushes
-// a job. It tells what came of it as lines of JSON.
+// a job. It prints each outcome as a line of JSON.
 import { writeSync } from 'node:fs'
 import { Highkiq } from 'highkiq'
 

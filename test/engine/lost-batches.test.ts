@@ -197,7 +197,9 @@ test('a call that cancels a large batch returns after a few seconds, and a worke
     performance.now = () => now.call(performance) + 10_000
   })
   expect(await t.hq.batches.cancel(bid)).toBe(1200)
-  expect(requests).toEqual([500])
+  // One page: a scan of Redis may return some more than it was asked for.
+  expect(requests).toHaveLength(1)
+  expect(requests[0]).toBeLessThan(600)
   const { pending = 0 } = (await t.hq.batches.get(bid)) ?? {}
   expect(pending).toBeGreaterThan(0)
   await checkOf(t)()

@@ -92,7 +92,7 @@ test('two queues have one limit together, whether the code or a person sets its 
   }
 })
 
-test('the option limitOf of a queue names another queue that has a limit of its own', () => {
+test('limitOf must name another queue without limitOf, and excludes limit', () => {
   const refused = (queues: NonNullable<HighkiqOptions['queues']>, message: RegExp) =>
     expect(() => bench({ queues })).toThrow(message)
   const another = /queues: a: limitOf must name another queue, which has no limitOf itself/

@@ -3,8 +3,8 @@ import { openStore } from '#dist/store/open.js'
 import { NOW, toQueue, withBench } from '../conformance/bench.ts'
 import { postgres } from '../conformance/postgres.ts'
 import { until } from '../engine/bench.ts'
+import { startAnswerProxy } from './answer-proxy.ts'
 import { onPostgres } from './suite.ts'
-import { wayTo } from './way.ts'
 
 onPostgres('an answer that is lost', () => {
   test('the jobs of a fetch whose answer was lost are returned by the next one', () =>
@@ -13,8 +13,8 @@ onPostgres('an answer that is lost', () => {
         [1, 2, 3].map((n) => toQueue('q', t.job(n))),
         NOW,
       )
-      const way = await wayTo(t.url)
-      const store = openStore(way.url)
+      const proxy = await startAnswerProxy(t.url)
+      const store = openStore(proxy.url)
       try {
         await store.workers.join('w', { queues: ['q'], seconds: 30, host: 'h' })
         const step = (n: number, tickets: string[] = []) => {
@@ -24,7 +24,7 @@ onPostgres('an answer that is lost', () => {
           return store.workers.settleAndFetch('w', { now: NOW, started: [], settlements, fetch: { queues: ['q'], n } })
         }
         const [first] = (await step(1)).fetched
-        way.lose()
+        proxy.lose()
         await expect(step(1)).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
         const { fetched } = await step(2)
         expect(fetched.map(({ text }) => text).sort()).toEqual([t.job(2), t.job(3)])
@@ -36,22 +36,22 @@ onPostgres('an answer that is lost', () => {
       }
     }))
 
-  test('each job is returned once, to a fetch from its queue, while the answer to another fetch is on its way', () =>
+  test('each job is returned once, to a fetch from its queue, while the answer to another fetch is on its proxy', () =>
     withBench(postgres, async (t) => {
       await t.store.jobs.push([toQueue('q', t.job(1)), toQueue('r', t.job(2)), toQueue('s', t.job(3))], NOW)
-      const way = await wayTo(t.url)
-      const store = openStore(way.url)
+      const proxy = await startAnswerProxy(t.url)
+      const store = openStore(proxy.url)
       try {
         await store.workers.join('w', { queues: ['q', 'r', 's'], seconds: 30, host: 'h' })
         const fetch = async (...queues: string[]) => {
           const request = { now: NOW, started: [], settlements: [], fetch: { queues, n: 5 } }
           return (await store.workers.settleAndFetch('w', request)).fetched.map(({ text }) => text)
         }
-        way.lose()
+        proxy.lose()
         await expect(fetch('q')).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
         expect(await fetch('s')).toEqual([t.job(3)])
         expect(await fetch('q')).toEqual([t.job(1)])
-        const { release } = way.hold()
+        const { release } = proxy.hold()
         const late = fetch('r')
         await until(async () => (await t.store.workers.fetched({ limit: 10 })).items.length === 3)
         const found: string[] = []
@@ -67,11 +67,11 @@ onPostgres('an answer that is lost', () => {
   test('a push whose answer was lost is reported as maybe stored', () =>
     withBench(postgres, async (t) => {
       await t.store.jobs.push([toQueue('q', t.job(1))], NOW)
-      const way = await wayTo(t.url)
-      const store = openStore(way.url)
+      const proxy = await startAnswerProxy(t.url)
+      const store = openStore(proxy.url)
       try {
         await store.open()
-        way.lose()
+        proxy.lose()
         await expect(store.jobs.push([toQueue('q', t.job(2))], NOW)).rejects.toMatchObject({ maybePushed: true })
         expect(await t.store.jobs.queues(['q'])).toMatchObject([{ size: 2 }])
       } finally {

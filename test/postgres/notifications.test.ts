@@ -6,8 +6,8 @@ import { channelOf } from '#dist/store/postgres/server/notifier.js'
 import { type Bench, NOW, toQueue, withBench } from '../conformance/bench.ts'
 import { postgres } from '../conformance/postgres.ts'
 import { Heard, until } from '../engine/bench.ts'
+import { startAnswerProxy } from './answer-proxy.ts'
 import { onPostgres } from './suite.ts'
-import { wayTo } from './way.ts'
 
 const CHANNEL = channelOf('highkiq')
 
@@ -16,9 +16,9 @@ onPostgres('a process that sends notifications', () => {
   const limit = { timeout: 20_000 }
 
   test('wakes the others of what it stores while the answer to one of its pushes does not come', limit, () =>
-    withStoreOnWay(async ({ t, store, way, heard }) => {
+    withStoreBehindProxy(async ({ t, store, proxy, heard }) => {
       // Only a push after a pause sends the notification itself, in its own statement.
-      const { caught, release } = way.hold('marked', CHANNEL)
+      const { caught, release } = proxy.hold('marked', CHANNEL)
       let isReleased = false
       const pushing = until(async () => {
         await store.jobs.push([toQueue('before', t.job('marked'))], NOW)
@@ -38,8 +38,8 @@ onPostgres('a process that sends notifications', () => {
   )
 
   test('wakes them while the answer to a notification does not come', limit, () =>
-    withStoreOnWay(async ({ store, way, heard }) => {
-      const { release } = way.hold('SELECT pg_notify')
+    withStoreBehindProxy(async ({ store, proxy, heard }) => {
+      const { release } = proxy.hold('SELECT pg_notify')
       await pushBatch(store, 1, 'first')
       await heard('first')
       for (const n of [2, 3, 4]) {
@@ -51,24 +51,24 @@ onPostgres('a process that sends notifications', () => {
   )
 })
 
-interface Scene {
+interface Setup {
   t: Bench
-  /** A store that has pushed, on a way to the server. */
+  /** A store that has pushed, behind the proxy. */
   store: Store
-  way: Awaited<ReturnType<typeof wayTo>>
+  proxy: Awaited<ReturnType<typeof startAnswerProxy>>
   /** Resolves when a notification for a queue has come, from now on or before. */
   heard(queue: string): Promise<void>
 }
 
-async function withStoreOnWay(use: (scene: Scene) => Promise<void>): Promise<void> {
+async function withStoreBehindProxy(use: (setup: Setup) => Promise<void>): Promise<void> {
   await withBench(postgres, async (t) => {
     await t.store.open()
     const payloads = new Heard<string>()
     const client = new pg.Client(t.url)
     client.on('notification', ({ payload = '' }) => payloads.say(payload))
     await client.connect()
-    const way = await wayTo(t.url)
-    const store = openStore(way.url)
+    const proxy = await startAnswerProxy(t.url)
+    const store = openStore(proxy.url)
     const heard = async (queue: string) => {
       for (let n = 1; !payloads.all.some((payload) => JSON.parse(payload).includes(queue)); n++)
         await payloads.atLeast(n)
@@ -79,7 +79,7 @@ async function withStoreOnWay(use: (scene: Scene) => Promise<void>): Promise<voi
       await heard('before')
       await pushBatch(store, 0, 'ready')
       await heard('ready')
-      await use({ t, store, way, heard })
+      await use({ t, store, proxy, heard })
     } finally {
       await store.close()
       await client.end()
@@ -87,7 +87,7 @@ async function withStoreOnWay(use: (scene: Scene) => Promise<void>): Promise<voi
   })
 }
 
-/** Stores a batch with a job of a queue: a write that is not in line with the pushes of jobs. */
+/** Stores a batch with a job of a queue: a write that is a write that does not wait for the pushes of jobs of jobs. */
 async function pushBatch(store: Store, n: number, queue: string): Promise<void> {
   const bid = String(n).repeat(16)
   const callbacks = { parent: null, onComplete: null, onSuccess: null, onDeath: null, job: null }

@@ -131,7 +131,9 @@ test('when the thread that empties the log fails, one warning says so, and it is
   for (let n = 0; n < 8; n++) write(10e6)
   await expect.poll(() => warnings.length).toBe(1)
   expect(warnings).toEqual([
-    expect.stringMatching(/jobs\.db: the thread that empties the log ended \(.*\): writes copy the log themselves/),
+    expect.stringMatching(
+      /jobs\.db: the thread that empties the log does not run \(.*\): writes copy the log themselves/,
+    ),
   ])
   options.path = file
   // Only the thread sees the reader.

@@ -1,4 +1,4 @@
-/** What the searches of both stores have in common. */
+/** What the searches of SQLite and PostgreSQL have in common. */
 
 import type { Pull } from '../contract.ts'
 

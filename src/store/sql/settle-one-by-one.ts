@@ -47,8 +47,8 @@ export async function settleOneByOne(
 }
 
 /**
- * Gives each settlement of an ordered queue a transaction of its own, as `settleOneByOne` does, and then fetches. The caller knows of
- * a failed call that its settlements may be stored.
+ * Gives each settlement of an ordered queue a transaction of its own, as `settleOneByOne` does, and then fetches. After a call
+ * that failed, the caller expects that settlements may be stored. So a HighkiqError is thrown here, also in the middle.
  */
 export async function settleOrderedOneByOne(
   request: OrderedSettleAndFetch,

@@ -16,7 +16,7 @@ export interface Environment {
   close(): Promise<void>
 }
 
-/** How long a server, a disk or a process without files has its fault, in milliseconds. */
+/** The shortest and longest fault of a server, of a disk, or of a process that may open no files, in milliseconds. */
 export const FAULT_MS = [500, 2500] as const
 
 export function millisecondsOf([least, most]: readonly [number, number], { part }: PlannedFault): number {

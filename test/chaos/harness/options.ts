@@ -18,7 +18,7 @@ const OPTIONS = {
   cron: {
     type: 'boolean',
     value: '',
-    help: 'instead: processes share cron entries in many time zones while clocks change; takes only --minutes',
+    help: 'runs cron entries in many time zones while clocks change, and nothing else; takes only --minutes',
   },
   help: { type: 'boolean', value: '', help: 'shows this' },
 } as const

@@ -9,6 +9,8 @@ import type { PlannedFault } from './plan.ts'
 const FROZEN_MS = [2000, 4000] as const
 /** A clock is set so many milliseconds back or forward. */
 const CLOCK_MS = [-15_000, 15_000] as const
+/** A process has read its new clock after this time, also when it was frozen before. */
+const CLOCK_SET_MS = 30_000
 const POLL_MS = 10
 
 /** The faults of processes, which all stores have. `countLost` counts what the store has with a stopped worker. */
@@ -39,13 +41,18 @@ export function faultsOfProcesses(
     const file = `${folder}/clock-${process.pid}`
     writeFileSync(file, String(Math.round(millisecondsOf(CLOCK_MS, planned))))
     process.kill('SIGUSR2')
-    // It removes the file when it has read it. With the next fault it may not be able to.
-    while (existsSync(file) && process.exitCode === null && process.signalCode === null) await sleep(POLL_MS)
+    // The process removes the file when it has read it. The next fault could keep it from opening the file.
+    const end = performance.now() + CLOCK_SET_MS
+    while (existsSync(file) && process.exitCode === null && process.signalCode === null) {
+      if (performance.now() > end)
+        throw new Error(`process ${process.pid} did not set its clock within ${CLOCK_SET_MS / 1000} s`)
+      await sleep(POLL_MS)
+    }
   }
   const noFiles = (crew: Crew) => async (planned: PlannedFault) => {
     const pid = crew.one(() => planned.pick)?.pid
     if (pid === undefined) return
-    // Of a process that has ended by itself its crew complains.
+    // The crew reports a process that has ended by itself.
     const reopen = closeFiles(pid)
     await sleep(millisecondsOf(FAULT_MS, planned))
     reopen()

@@ -48,8 +48,8 @@ async function pushPart(from, count, push, mayRepeat) {
 }
 
 /**
- * Pushes in six ways, chunk by chunk: one by one and in bulk, each without an id; with one that allows to push again; and with
- * such an id but without the lock that a job with an id has while it waits or runs.
+ * Pushes in six ways, chunk by chunk: one by one or in bulk; and without an id, with an id that allows to push again, or with
+ * such an id and no lock.
  */
 async function pushJobs({ workload, from, count, way }) {
   const isIdempotent = way >= 2

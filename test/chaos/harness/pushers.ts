@@ -37,7 +37,12 @@ export class Pushers {
 
   constructor({ url, folder, processes, chunks, journal }: PushersOptions) {
     this.#journal = journal
-    this.#held = chunks.map((chunk, i) => ({ ...chunk, id: chunk.from, size: chunk.count, way: i % 6 }))
+    const chunksOf = new Map<string, number>()
+    this.#held = chunks.map((chunk) => {
+      const before = chunksOf.get(chunk.workload) ?? 0
+      chunksOf.set(chunk.workload, before + 1)
+      return { ...chunk, id: chunk.from, size: chunk.count, way: before % 6 }
+    })
     this.#unfinished = chunks.length
     const joined = (child: ChildProcess) => this.#join(child)
     this.crew = new Crew({ url, folder, processes, concurrency: AT_ONCE, program: PROGRAM, joined })

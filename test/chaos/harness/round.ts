@@ -10,7 +10,7 @@ import { harnessApp, numberOf } from './app.js'
 import { ENVIRONMENTS } from './environment.ts'
 import type { Environment, Fault } from './fault.ts'
 import { type InFlight, Journal } from './journal.ts'
-import type { StoreName } from './options.ts'
+import { type StoreName, UsageError } from './options.ts'
 import { type PlannedFault, planOf } from './plan.ts'
 import { faultsOfProcesses } from './process-faults.ts'
 import { Pushers } from './pushers.ts'
@@ -94,12 +94,9 @@ async function injectAndJudge(options: RoundOptions, environment: Environment, f
     ...faultsOfProcesses(workers, pushers.crew, folder, countLost),
     ...environment.faults,
   }
-  const wanted = Object.keys(all).filter(
-    (name) => options.faults.length === 0 || options.faults.some((word) => name.includes(word)),
-  )
-  const plan = planOf(seed, jobs, wanted)
-  options.announce(plan)
   try {
+    const plan = planOf(seed, jobs, faultsWith(options.faults, Object.keys(all)))
+    options.announce(plan)
     await Promise.all([workers.start(), pushers.crew.start()])
     const injected = await injectAll(plan, all, jobs, { journal, pushers })
     const problems = await untilWorkedOff(app, pushers, journal)
@@ -115,6 +112,14 @@ async function injectAndJudge(options: RoundOptions, environment: Environment, f
     pushers.crew.kill()
     await app.hq.close()
   }
+}
+
+/** Returns the faults whose names have one of these words; without words: all. @throws UsageError */
+function faultsWith(words: readonly string[], names: readonly string[]): string[] {
+  const unknown = words.find((word) => word === '' || !names.some((name) => name.includes(word)))
+  if (unknown !== undefined)
+    throw new UsageError(`--faults must have words of these names: ${names.join(', ')} (got "${unknown}")`)
+  return names.filter((name) => words.length === 0 || words.some((word) => name.includes(word)))
 }
 
 /** Pushes the jobs part by part, so that some run when a fault is injected. Faults of different targets may overlap. */

@@ -25,7 +25,7 @@ export interface PlainPush {
   characters: number
 }
 
-/** Returns a push that can join a group. Returns undefined if it has several queues, jobs that are not plain, or too many jobs. */
+/** Returns a push that can join a group; undefined if it has several queues, jobs that are not plain, or too many jobs or characters. */
 export function plainPushOf(items: readonly PushItem[]): PlainPush | undefined {
   const [first] = items
   if (first?.to !== 'queue' || items.length > CHUNK) return undefined

@@ -83,7 +83,7 @@ export function explain(url: string, thrown: unknown): unknown {
  */
 export function explainPush(url: string, thrown: unknown): unknown {
   if (!(thrown instanceof Error) || (thrown as PgError).severity === undefined) return thrown
-  const message = `${url}: the server refused to store this push (${thrown.message}): its log has the statement`
+  const message = `${url}: the server refused to store this push (${thrown.message}): see the statement in its log`
   return new HighkiqError('STORE_UNUSABLE', message, undefined, { cause: thrown })
 }
 

@@ -5,9 +5,9 @@
 -- than counting.
 --
 -- KEYS  are the leases, then the keys to count, in groups.
--- ARGV  are the beginning of the key of an owner; of the keys of its jobs, `working` and then `arriving`, the texts before the queue
---       and before the owner; for each group, the command that counts a key, and the number of keys. Of several numbers it counts
---       the sum.
+-- ARGV  are the key of an owner up to its name; for its keys `working` and `arriving` each, the text before the queue and the
+--       text between queue and owner; for each group, the command that counts a key, and the number of keys. Of several
+--       numbers it counts the sum.
 -- Returns the sum of each group, then the number of jobs that all owners hold.
 -- include: arguments
 

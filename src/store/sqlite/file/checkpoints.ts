@@ -116,7 +116,7 @@ export class Checkpoints {
     if (this.#hasWarnedOfThread) return
     this.#hasWarnedOfThread = true
     this.#warn?.(
-      `${this.#db.path}: the thread that empties the log ended (${messageOf(thrown)}): writes copy the log themselves until it runs again`,
+      `${this.#db.path}: the thread that empties the log does not run (${messageOf(thrown)}): writes copy the log themselves until it does`,
     )
   }
 

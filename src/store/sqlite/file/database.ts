@@ -75,7 +75,7 @@ export class Database {
     }
   }
 
-  /** The driver's own connection, for statements of the app. */
+  /** The connection for statements of the app. */
   get connection(): SqlConnection {
     return this.#driver.connection
   }
@@ -186,11 +186,19 @@ export class Database {
   atOnce<T>(work: () => T): T {
     // Unlike BEGIN, this works in a transaction of the app, too.
     this.run('SAVEPOINT highkiq_read')
+    let answer: T
     try {
-      return work()
-    } finally {
-      this.run('RELEASE highkiq_read')
+      answer = work()
+    } catch (thrown) {
+      try {
+        this.run('RELEASE highkiq_read')
+      } catch {
+        // SQLite has rolled back by itself. The first error says more.
+      }
+      throw thrown
     }
+    this.run('RELEASE highkiq_read')
+    return answer
   }
 
   /** Copies the log into the file, as far as readers and writers allow. */

@@ -22,11 +22,14 @@ export interface Statement {
 
 export interface Driver {
   readonly name: string
-  /** The driver's own object. */
+  /**
+   * The connection for statements of the app: the driver's own object, or with libsql one that also ends statements whose rows
+   * are not all read.
+   */
   readonly connection: SqlConnection
   /**
-   * Runs several statements without parameters. Transactions begin and end with it: with libsql a prepared BEGIN that found
-   * the file locked would show later reads an old state of the file.
+   * Runs several statements without parameters. BEGIN and COMMIT go through it: with libsql, a prepared BEGIN that found the
+   * file locked would show later reads an old state of the file.
    */
   exec(sql: string): void
   prepare(sql: string): Statement
@@ -98,8 +101,8 @@ async function openLibsql(path: string): Promise<Driver> {
   }
   const db = nativeCall(() => new Database(path))
   /**
-   * Statements that found the file locked. For SQLite each still runs, so that no transaction ends its lock and the
-   * connection sees an old state of the file, in which it can't write. Only a run to the end ends that.
+   * Statements that found the file locked. For SQLite each still runs: its lock outlasts every transaction, and the
+   * connection sees an old state of the file, in which it can't write. Running it to its end frees the connection.
    */
   const unfinished = new Map<LibsqlStatement, Value[]>()
   const finish = () => {

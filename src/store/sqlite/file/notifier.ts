@@ -24,7 +24,10 @@ export class Notifier {
   readonly #path: string
   /** Returns a number that changes once another process has written. */
   readonly #version: () => number
-  /** From the opening of the file on: another process may write between a caller's first read and its first wait. */
+  /**
+   * The version at the last check. The first check is at the opening, because another process may write between a caller's first
+   * read and its first wait.
+   */
   #seen = 0
   #watcher: FSWatcher | undefined
   #poll: NodeJS.Timeout | undefined

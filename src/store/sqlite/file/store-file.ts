@@ -84,7 +84,9 @@ export class StoreFile {
     await this.#opened()
   }
 
-  /** Resolves when all writes made so far are stored, also when it is called again meanwhile. */
+  /**
+   * Resolves when each write made so far is stored or, after 5 seconds, rejected. A second call resolves at the same time.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing

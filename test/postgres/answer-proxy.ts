@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 import { gate } from '../engine/bench.ts'
 
-export interface Way {
+export interface AnswerProxy {
   url: string
   /** Loses the next answer, and its connection. */
   lose(): void
@@ -17,13 +17,13 @@ export interface Held {
   release(): void
 }
 
-/** A way to the server that ends with the test. */
-export async function wayTo(url: string): Promise<Way> {
+/** A proxy before the server, which ends with the test. */
+export async function startAnswerProxy(url: string): Promise<AnswerProxy> {
   const { hostname, port } = new URL(url)
   let isLosing = false
   let next: { texts: string[]; opened: Promise<void>; noteCaught: () => void } | undefined
   const sockets: Socket[] = []
-  const proxy = createServer((client) => {
+  const listener = createServer((client) => {
     const server = connect(Number(port), hostname)
     sockets.push(client, server)
     const cut = () => {
@@ -55,16 +55,16 @@ export async function wayTo(url: string): Promise<Way> {
       cut()
     })
   })
-  proxy.listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy()
-    proxy.close()
+    listener.close()
   })
-  const way = new URL(url)
-  way.port = String((proxy.address() as AddressInfo).port)
+  const proxied = new URL(url)
+  proxied.port = String((listener.address() as AddressInfo).port)
   return {
-    url: way.href,
+    url: proxied.href,
     lose: () => {
       isLosing = true
     },
