@@ -65,8 +65,10 @@ async function openNodeSqlite(path: string): Promise<Driver> {
     prepare: (sql) => db.prepare(sql),
     close: () => db.close(),
     resultCode: (thrown) => {
-      const code = (thrown as { errcode?: unknown } | null)?.errcode
-      return typeof code === 'number' ? code & 0xff : undefined
+      const { errcode, code, message = '' } = (thrown ?? {}) as { errcode?: unknown; code?: unknown; message?: string }
+      if (typeof errcode === 'number') return errcode & 0xff
+      // An error of `exec` on Deno has only the message.
+      return code === 'ERR_SQLITE_ERROR' ? CODES_BY_MESSAGE[message] : undefined
     },
   }
 }
@@ -229,6 +231,18 @@ function libsqlCode(thrown: unknown): number | undefined {
 }
 
 const BUSY = 5
+/** SQLite's messages for errors of statements that begin or end a transaction, or set up the connection. */
+const CODES_BY_MESSAGE: Record<string, number> = {
+  'database is locked': BUSY,
+  'database table is locked': 6,
+  'attempt to write a readonly database': 8,
+  'disk I/O error': 10,
+  'database disk image is malformed': 11,
+  'database or disk is full': 13,
+  'unable to open database file': 14,
+  'locking protocol': 15,
+  'file is not a database': 26,
+}
 const RESULT_CODES: Record<string, number> = {
   SQLITE_ERROR: 1,
   SQLITE_BUSY: 5,
