@@ -106,11 +106,13 @@ export class Results extends StorePart implements ResultStore {
       setTimeout(() => this.#reset(), RETRY_MS).unref()
       return undefined
     }
-    // The waits read their keys and subscribe again.
-    void once(client, 'close').then(() => {
-      this.server.disconnect(connection)
-      this.#reset()
-    })
+    // The waits read their keys and subscribe again. A connection that is reset emits an error before it closes.
+    void once(client, 'close')
+      .catch(() => {})
+      .then(() => {
+        this.server.disconnect(connection)
+        this.#reset()
+      })
     return connection
   }
 
