@@ -58,12 +58,9 @@ export class Transfers extends StorePart implements PageTransferStore {
 
   async put({ transfer, number }: PageName, items: readonly TransferItem[], now: number): Promise<PageOutcome> {
     const { transfers, unique, cancelled, cancellationVersion, iteration } = this.keys
-    const outcome = await this.server.runCall(
-      lua.transferPut,
-      now,
-      [unique, transfers, cancelled, cancellationVersion],
-      items,
-      (call) => {
+    const keys = [unique, transfers, cancelled, cancellationVersion]
+    const put = () =>
+      this.server.runCall(lua.transferPut, now, keys, items, (call) => {
         call.add(`${transfer}:${number}`, TRANSFER_PAGES_KEPT, ITERATION_SECONDS, items.length)
         for (const item of items) {
           const { cancelled: jid } = item
@@ -71,8 +68,9 @@ export class Transfers extends StorePart implements PageTransferStore {
           call.claims(item)
           call.item(item, item.effects)
         }
-      },
-    )
+      })
+    // The page is dropped in its source as soon as this resolves.
+    const outcome = await this.server.confirmedByReplicas(put)
     this.#moved(items)
     return outcome as PageOutcome
   }
