@@ -46,6 +46,14 @@ onRedis('a server without memory', () => {
     await redis.config('SET', 'maxmemory', String(Number(used) + 2_000_000))
   }
 
+  test('the list of processes leaves out one that has ended', async () => {
+    const { hq } = app()
+    await hq.store.open()
+    await redis.sadd('processes', 'gone:1')
+    await choke()
+    expect(await hq.store.workers.processes()).toEqual([])
+  })
+
   test('a push meets STORE_FULL, rejects and stores nothing', async () => {
     const { hq } = app()
     const { store } = hq
