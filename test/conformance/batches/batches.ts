@@ -204,6 +204,16 @@ export const batches: Case[] = [
     },
   },
   {
+    name: 'a member whose id has control characters completes its batch like any other',
+    async run(t) {
+      const id = 'a\0b\x01'
+      await t.store.batches.push({ batches: [batch(1, ALL)], members: [member(t, 1, id), member(t, 1, 'b')] }, NOW)
+      await change(t, [1, id, 'succeeded'], [1, 'b', 'succeeded'])
+      expect(await find(t, 1)).toMatchObject({ pending: 0, succeeded: 2 })
+      expect(await pushed(t)).toEqual({ complete: 1, success: 1 })
+    },
+  },
+  {
     name: 'a batch grows while a member is pending, and not later',
     async run(t) {
       await t.store.batches.push({ batches: [batch(1, ALL)], members: [member(t, 1, 'a')] }, NOW)

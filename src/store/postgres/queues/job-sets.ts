@@ -3,7 +3,6 @@
 import { queueOfJob } from '../../../job/priority.ts'
 import type { Entry, LimitedSet, MovingSet, SetName } from '../../contract.ts'
 import { Tables } from '../server/database.ts'
-import { givenText } from '../server/texts.ts'
 import { sql } from '../sql.generated.ts'
 import { FinishedPacks } from './finished-packs.ts'
 import { Queues } from './queues.ts'
@@ -48,7 +47,7 @@ export class JobSets extends Tables {
       type Added = { added: number; scores: number[] | null; texts: string[] | null }
       const added = (await this.db.first<Added>(sql.set.add, id, scores, texts)) as Added
       if (added.added === rest.length) return
-      const stored = new Set(added.texts?.map((text, i) => `${added.scores?.[i]} ${givenText(text)}`))
+      const stored = new Set(added.texts?.map((text, i) => `${added.scores?.[i]} ${text}`))
       // Each of several entries that are equal is looked for on its own.
       rest = rest.filter(({ score, text }) => !stored.delete(`${score} ${text}`))
       rest = rest.map(({ score, text }) => ({ score, text: `${text} ` }))

@@ -36,6 +36,7 @@ export class AppConnection implements Connection {
 }
 
 function given(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(given)
   return typeof value === 'string' ? givenText(value) : value
 }
 

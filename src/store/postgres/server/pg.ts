@@ -11,6 +11,7 @@ type Pg = typeof import('pg')
 /** The types of columns that are numbers here: bigint and numeric. Highkiq's own numbers are below 2^53. */
 const NUMBERS = new Set([20, 1700])
 const TEXT = 25
+const TEXTS = 1009
 
 export async function loadPg(): Promise<Pg> {
   checkFiles('pg')
@@ -20,9 +21,12 @@ export async function loadPg(): Promise<Pg> {
 }
 
 export function openPool(pg: Pg, config: PoolConfig): Pool {
+  const textsOf = pg.types.getTypeParser(TEXTS as number, 'text') as (stored: string) => (string | null)[]
+  const givenTexts = (stored: string) => textsOf(stored).map((text) => text && givenText(text))
   const types = {
     getTypeParser(id: number, format?: 'text' | 'binary') {
       if (id === TEXT) return givenText
+      if (id === TEXTS) return givenTexts
       return NUMBERS.has(id) ? Number : pg.types.getTypeParser(id, format as 'text')
     },
   }

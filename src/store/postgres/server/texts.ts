@@ -1,6 +1,6 @@
 /**
  * Texts with NUL, which PostgreSQL can't store: NUL becomes \x01\x01, and \x01 becomes \x01\x02. So different texts stay
- * different, and keep their order. A payload has neither, because JSON escapes them. Texts in arrays are returned as stored.
+ * different, and keep their order. A payload has neither, because JSON escapes them.
  */
 
 /** Returns a text as it is stored. */
