@@ -292,6 +292,8 @@ onRedis('ordered queues', () => {
         await expect(pushed).rejects.toMatchObject({ code: 'PUSH_FAILED', maybePushed: false })
       }
       expect(await one.contents()).toBe(before)
+      expect(await store.ordered.define('o', 2)).toBe(2)
+      expect((await store.ordered.inFlight('o')).length).toBeGreaterThan(0)
       const takes = [{ shard: 0, token: one.token, n: 9 }]
       const answer = await store.ordered.settleAndFetch('o', 'A', requestOf(one.settlements, takes))
       expect(answer.settled).toEqual(['ok', 'ok', 'ok'])

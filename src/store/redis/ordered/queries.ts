@@ -64,9 +64,10 @@ export class OrderedQueries implements Partial<OrderedStore> {
   }
 
   async inFlight(queue: string, owner?: string): Promise<OrderedInFlight[]> {
-    const [about, flights] = (await this.#queues.server.transaction((transaction) =>
-      transaction.hgetall(this.#key(queue, 'queue')).hgetall(this.#key(queue, 'flights')),
-    )) as unknown as [Record<string, string>, Record<string, string>]
+    const keys = [this.#key(queue, 'queue'), this.#key(queue, 'flights')]
+    // One script and no transaction: a server without memory refuses each command of a transaction, and workers ask this before
+    // they settle.
+    const [about = {}, flights = {}] = await this.#queues.server.hashes(keys, 'error')
     return Object.entries(flights)
       .map(([id, flight]) => readFlight(id, flight, new Map(Object.entries(about))))
       .filter((one) => owner === undefined || one.owner === owner)

@@ -107,8 +107,10 @@ export class OrderedQueues implements Partial<OrderedStore> {
     this.#names.delete(queue)
   }
 
+  /** Only reads if the queue is listed: a server without memory refuses each write, also one that would change nothing. */
   async #list(queue: string): Promise<void> {
     const { keys } = this.server
+    if ((await this.server.call((client) => client.sismember(keys.orderedQueues, queue))) === 1) return
     await this.server.call((client) => client.sadd(keys.orderedQueues, queue))
   }
 
