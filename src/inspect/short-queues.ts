@@ -2,7 +2,7 @@
 
 import type { Store, WaitingJob } from '../store/contract.ts'
 
-/** What was found in a queue that was read at once. */
+/** The result of a search in one short queue. */
 interface Found {
   /** The jobs that contain the needle. */
   items: WaitingJob[]

@@ -3,7 +3,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { HighkiqError, messageOf } from './errors.ts'
 
-/** What to do, by the code of the system. */
+/** The advice for each error code of the system. */
 const ADVICE = {
   EMFILE:
     'too many open files: this process may open no more (RLIMIT_NOFILE): raise the limit, by ulimit -n or by LimitNOFILE of its systemd unit',

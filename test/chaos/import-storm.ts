@@ -156,7 +156,7 @@ class Importer {
     if (!this.done) this.start()
   }
 
-  /** One that was killed, or failed because its server was away for too long, is started again. */
+  /** An importer that was killed, or failed because its server was away for too long, is started again. */
   async untilDone(): Promise<void> {
     for (;;) {
       await this.#ended

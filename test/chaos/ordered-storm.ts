@@ -23,7 +23,7 @@ export interface OrderedStormOptions {
   folder: string
   processes: number
   ids: number
-  /** It pushes at least so many payloads, and more until the last fault. */
+  /** The least number of payloads that the storm pushes. It pushes more until the last fault. */
   pushes: number
   faults: number
   random: () => number

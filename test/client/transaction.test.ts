@@ -43,7 +43,7 @@ async function shop(): Promise<Bench & { orders: () => Promise<number[]>; jobs: 
   }
 }
 
-/** What both drivers have beside the methods of `SqlConnection`. */
+/** A statement of either driver, with the method that `SqlConnection` lacks. */
 type AppStatement = ReturnType<SqlConnection['prepare']> & { iterate(): Iterable<unknown> }
 
 function leave(statement: AppStatement): void {

@@ -3,7 +3,7 @@ import { canLimitFiles, closeFiles } from '../programs/open-files.ts'
 import { bench, Child, storeOfSuite } from './bench.ts'
 
 test.skipIf(!canLimitFiles)(
-  'a process with too many open files is told its limit when it opens a store, and can open the store later',
+  'a process with too many open files gets an error that names the limit, and can open the store later',
   async () => {
     const t = bench()
     await t.hq.push({ class: 'J', args: [] })

@@ -67,7 +67,7 @@ test('two queues have one limit together, whether the code or a person sets its 
     const limit = byHand ? {} : { limit: { concurrency: 1 } }
     const t = bench({ queues: { letters: limit, mail: { limitOf: 'letters' } } })
     if (byHand) await t.hq.limits.set('queue:letters', { concurrency: 1 })
-    // Those of the old name do not hold any more.
+    // The numbers that are set for the old name have no effect any more.
     await t.hq.limits.set('queue:mail', { concurrency: 5 })
     const began = new Heard<string>()
     const { opened, open } = gate()

@@ -71,6 +71,16 @@ async function expectRefused(store: Store, code: string, ballast?: string): Prom
 }
 
 onPostgres('pushes of each kind', () => {
+  /** A server that only this test uses, and a store on it. */
+  async function serverOfItsOwn(): Promise<{ server: PostgresServer; store: Store }> {
+    const server = await startPostgres()
+    onTestFinished(() => server.remove())
+    const store = openStore(server.url())
+    onTestFinished(() => store.close())
+    await store.open()
+    return { server, store }
+  }
+
   const refused = (store: Store) =>
     kindsOfPushes(store)
       ['a job']?.()
@@ -80,11 +90,7 @@ onPostgres('pushes of each kind', () => {
       )
 
   test('throw STORE_UNUSABLE while the server is read-only, and STORE_UNREACHABLE while it is away', async () => {
-    const server = await startPostgres()
-    onTestFinished(() => server.remove())
-    const store = openStore(server.url())
-    onTestFinished(() => store.close())
-    await store.open()
+    const { server, store } = await serverOfItsOwn()
     await configure(server, 'default_transaction_read_only', 'on')
     await until(() => refused(store))
     // All of its connections are new.
@@ -97,11 +103,7 @@ onPostgres('pushes of each kind', () => {
   })
 
   test('throw STORE_UNUSABLE when the server does not accept what they store, as does the tick of a cron entry', async () => {
-    const server = await startPostgres()
-    onTestFinished(() => server.remove())
-    const store = openStore(server.url())
-    onTestFinished(() => store.close())
-    await store.open()
+    const { server, store } = await serverOfItsOwn()
     await server.query("ALTER TABLE highkiq.ready ADD CHECK (text NOT LIKE '%unwelcome%')")
     await server.query("ALTER TABLE highkiq.ordered_waiting ADD CHECK (text NOT LIKE '%unwelcome%')")
     await expectRefused(store, 'STORE_UNUSABLE', 'unwelcome')

@@ -156,7 +156,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     await J.performBulk([[1], [2]])
     expect(await t.hq.store.jobs.pausedQueues()).toEqual(['default'])
     await new Promise((resolve) => setTimeout(resolve, 700))
-    // It may have fetched a job once, which it then requeued.
+    // The worker may have fetched a job once, which it then requeued.
     await until(async () => (await t.queue()).map(({ args }) => args[0]).join() === '1,2')
     expect(ran.all).toEqual([0])
     await redis.srem('paused', 'default')

@@ -2,7 +2,21 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { openDriver } from '#dist/store/sqlite/file/driver.js'
+import { type Driver, openDriver } from '#dist/store/sqlite/file/driver.js'
+
+/** Two connections to a new file with the table `t`, which do not wait while it is locked. */
+async function twoConnections(): Promise<{ holder: Driver; other: Driver }> {
+  const dir = mkdtempSync(join(tmpdir(), 'hk-driver-'))
+  const path = join(dir, 'a.db')
+  const [holder, other] = [await openDriver(path), await openDriver(path)]
+  onTestFinished(() => {
+    for (const driver of [holder, other]) driver.close()
+    rmSync(dir, { recursive: true })
+  })
+  for (const driver of [holder, other]) driver.exec('PRAGMA busy_timeout = 0')
+  holder.exec('CREATE TABLE t (id)')
+  return { holder, other }
+}
 
 test('a statement returns rows by column name, and can be used again after an error', async () => {
   const driver = await openDriver(':memory:')
@@ -40,12 +54,7 @@ test('with libsql a statement that fails throws its own error, also when it can 
 })
 
 test('a statement that found the file locked keeps no lock once it has run again', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'hk-driver-'))
-  onTestFinished(() => rmSync(dir, { recursive: true }))
-  const path = join(dir, 'a.db')
-  const [holder, other] = [await openDriver(path), await openDriver(path)]
-  for (const driver of [holder, other]) driver.exec('PRAGMA busy_timeout = 0')
-  holder.exec('CREATE TABLE t (id)')
+  const { holder, other } = await twoConnections()
   const version = other.prepare('PRAGMA user_version')
   holder.exec('BEGIN EXCLUSIVE')
   other.exec('BEGIN')
@@ -57,18 +66,12 @@ test('a statement that found the file locked keeps no lock once it has run again
   other.exec('COMMIT')
   // Any lock of the other connection would make this throw.
   holder.exec('BEGIN EXCLUSIVE')
-  for (const driver of [holder, other]) driver.close()
 })
 
 test.each(['get', 'all'] as const)(
   'a statement that found the file locked and is not used again keeps no old state of the file (%s)',
   async (name) => {
-    const dir = mkdtempSync(join(tmpdir(), 'hk-driver-'))
-    onTestFinished(() => rmSync(dir, { recursive: true }))
-    const path = join(dir, 'a.db')
-    const [holder, other] = [await openDriver(path), await openDriver(path)]
-    for (const driver of [holder, other]) driver.exec('PRAGMA busy_timeout = 0')
-    holder.exec('CREATE TABLE t (id)')
+    const { holder, other } = await twoConnections()
     const version = other.prepare('PRAGMA user_version')
     const begin = other.prepare('BEGIN IMMEDIATE')
     holder.exec('BEGIN EXCLUSIVE')
@@ -84,6 +87,5 @@ test.each(['get', 'all'] as const)(
       other.exec('INSERT INTO t VALUES (2)')
       other.exec('COMMIT')
     }
-    for (const driver of [holder, other]) driver.close()
   },
 )

@@ -1,4 +1,4 @@
-/** What the searches of SQLite and PostgreSQL have in common. */
+/** The limits of the searches of SQLite and PostgreSQL, and the state of a search for jobs to pull. */
 
 import type { Pull } from '../contract.ts'
 

@@ -22,7 +22,7 @@ export interface JobRange {
   count: number
 }
 
-/** What the store has with a worker that is stopped. */
+/** The jobs and ordered ids that the store has with a stopped worker. */
 export interface InFlight {
   /** The numbers of its jobs. */
   jobs: readonly number[]
@@ -44,7 +44,7 @@ interface File {
   countedAt: number | undefined
   /** The jobs that run. */
   open: Set<number>
-  /** Those that have ended, in this order. */
+  /** The jobs that have ended, in this order. */
   ended: number[]
   /** The runs of groups: those that have not ended by call and group, and all in their order. */
   openRuns: Map<string, Run>
@@ -182,7 +182,7 @@ export class Journal {
   #begin(n: number, file: File, at: number): void {
     add(this.began, n)
     this.runs++
-    // It woke up with its lease, so a loss from now on is another one.
+    // The worker woke up with its lease, so a loss from now on is another one.
     if (at > (file.countedAt ?? at)) file.countedAt = undefined
   }
 

@@ -137,7 +137,7 @@ async function injectAll(
     const fault = faults[planned.fault] as Fault
     await active.get(fault.target)
     const injecting = fault.inject(planned)
-    // It is awaited below.
+    // The promise is awaited below.
     injecting.catch(() => {})
     active.set(fault.target, injecting)
     counts[planned.fault] = (counts[planned.fault] ?? 0) + 1

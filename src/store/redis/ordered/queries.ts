@@ -68,8 +68,9 @@ export class OrderedQueries implements Partial<OrderedStore> {
     // One script and no transaction: a server without memory refuses each command of a transaction, and workers ask this before
     // they settle.
     const [about = {}, flights = {}] = await this.#queues.server.hashes(keys, 'error')
+    const fields = new Map(Object.entries(about))
     return Object.entries(flights)
-      .map(([id, flight]) => readFlight(id, flight, new Map(Object.entries(about))))
+      .map(([id, flight]) => readFlight(id, flight, fields))
       .filter((one) => owner === undefined || one.owner === owner)
   }
 
