@@ -72,9 +72,7 @@ export class Shard implements Candidate {
     if (this.alone) return this.inFlight === 0 ? 1 : 0
     const { batchSize } = this.#settings
     const most = Math.max(PREFETCH, batchSize)
-    if (this.size > most / 2) return 0
-    // Where nothing runs, a batch starts at once.
-    return most - this.size + (this.running.size === 0 ? batchSize : 0)
+    return this.size > most / 2 ? 0 : most - this.size
   }
 
   /** Nothing runs, and no settlement waits for its answer. */

@@ -32,7 +32,9 @@ export class WaitingTable extends Tables {
     const ends = [rows[0], rows.at(-1)].map((row) => row?.id ?? null)
     // A push that repeats an id mostly repeats them all.
     if (this.db.first(sql.waiting.oneOf, queue, ...ends)) return false
-    return this.#insertNew(sql.waiting.addFresh, [queue], 5, rows.flatMap(freshValuesOf))
+    const values: Value[] = []
+    for (const row of rows) addFreshValues(values, row)
+    return this.#insertNew(sql.waiting.addFresh, [queue], 5, values)
   }
 
   enter(queue: number, rows: readonly WaitingRow[]): void {
@@ -41,7 +43,7 @@ export class WaitingTable extends Tables {
     for (const r of rows) {
       const isPlain =
         r.text !== null && r.retryCount === -1 && r.error === null && r.inFlight + r.crashes + r.suspect === 0
-      if (isPlain) plain.push(...freshValuesOf(r))
+      if (isPlain) addFreshValues(plain, r)
       else others.push(...valuesOf(r))
     }
     this.db.insert(sql.waiting.addFresh, [queue], 5, plain)
@@ -204,6 +206,6 @@ function valuesOf(r: WaitingRow): Value[] {
 }
 
 /** Returns the values of a row in the order of the statement `addFresh`. */
-function freshValuesOf({ id, shard, performIn, score, text }: WaitingRow): Value[] {
-  return [id, shard, performIn, score, text]
+function addFreshValues(values: Value[], { id, shard, performIn, score, text }: WaitingRow): void {
+  values.push(id, shard, performIn, score, text)
 }
