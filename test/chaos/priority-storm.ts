@@ -51,10 +51,20 @@ export async function priorityStorm(url: string, seed: number, crew: SeedCrew): 
     })
   try {
     await crew.start(url)
-    const killing = awaitedLater(crew.killSome(url))
+    let isKilling = true
+    const killing = awaitedLater(
+      crew.killSome(url).finally(() => {
+        isKilling = false
+      }),
+    )
     for (let n = 0; n < STEPS; n++) {
       await pushSome()
       await sleep(random() * 200)
+    }
+    // On a slow machine, too, processes have jobs when they are killed.
+    while (isKilling) {
+      await pushSome()
+      await sleep(random() * 2000)
     }
     await killing
     await untilIdle(hq)

@@ -19,7 +19,7 @@ await forEachSeed(async ([url], say, random) => {
     const answer = await settleAndFetch(...request)
     const jobs = answer.fetched.map(({ queue, text }) => ({ queue, ...JSON.parse(text) }))
     const about = jobs.map(({ queue, args: [n], hk_crashes: crashes = 0 }) => ({ queue, n, crashes }))
-    if (jobs.length > 1) say(`fetched ${JSON.stringify(about)}`)
+    if (jobs.length > 0) say(`fetched ${JSON.stringify(about)}`)
     return answer
   }
   await hq.worker({ queues: ['a', 'b'], concurrency: 6, leaseSeconds: 1, pollInterval: 0.05 }).start()
