@@ -34,13 +34,16 @@ export function readPostgresUrl(url: string): PostgresOptions {
   try {
     parsed = new URL(url)
   } catch {
-    throw invalid(`a PostgreSQL URL must look like postgres://user:password@host:5432/database (got ${hidden(url)})`)
+    const rule = 'postgres://user:password@host:5432/database, and / ? # @ in a password like %2F %3F %23 %40'
+    throw invalid(`a PostgreSQL URL must look like ${rule} (got ${hidden(url)})`)
   }
   const shown = hidden(url)
   const { searchParams } = parsed
   for (const name of searchParams.keys()) {
     if (OPTIONS.includes(name)) continue
-    throw invalid(`${shown}: unknown option ${JSON.stringify(name)}; there are ${OPTIONS.join(', ')}`)
+    // What is not a name may be a part of a password.
+    const unknown = /^\w+$/.test(name) ? JSON.stringify(name) : 'that is not a name'
+    throw invalid(`${shown}: unknown option ${unknown}; there are ${OPTIONS.join(', ')}`)
   }
   const schema = searchParams.get('schema') ?? 'highkiq'
   if (
@@ -65,9 +68,15 @@ export function readPostgresUrl(url: string): PostgresOptions {
   return { connectionString: parsed.href, schema, connections, pooling, url: shown }
 }
 
-/** Returns a URL without its password. */
+/**
+ * Returns a URL without its password. A password may contain `@` or `/`, so all before the last @ belongs to it. Values
+ * of unknown options may be passwords, too.
+ */
 function hidden(url: string): string {
-  return url.replace(/^([a-z]+:\/\/[^:@/]*):[^@/]*@/i, '$1:***@')
+  const login = url.replace(/^([a-z]+:\/\/[^:@/?#]*):.*@/is, '$1:***@')
+  return login.replace(/([?&])([^=&#]*)=[^&#]*/g, (option, before, name) =>
+    OPTIONS.includes(name) ? option : `${before}${name}=***`,
+  )
 }
 
 function invalid(message: string): HighkiqError {
