@@ -17,6 +17,19 @@ test('plain: the stack of an error below its line, and no forged line from a tex
   expect(line).toBe('ERROR pid=7 tid=0 name="a\\nb": n\\no\nError: no\n    at x')
 })
 
+test('plain: control characters and line breaks of any value are escaped', () => {
+  const fields = { esc: '\u001b[2K', next: 'a\u0085b', 'na\nme': 1, msg: 'a\rINFO\u001b[2K\u2028b\tc' }
+  expect(lineOf({ level: 50, pid: 7, ...fields }, { format: 'plain', time: false })).toBe(
+    'ERROR pid=7 tid=0 esc=\\u001b[2K next=a\\u0085b na\\nme=1: a\\rINFO\\u001b[2K\\u2028b\\tc',
+  )
+})
+
+test('plain: no line of an error looks like a line of the log', () => {
+  const stack = 'Error: no\nINFO  pid=7 tid=0: forged\r\n    at x\u001b[2K'
+  const line = lineOf({ level: 50, pid: 7, err: { stack }, msg: 'failed' }, { format: 'plain', time: false })
+  expect(line).toBe('ERROR pid=7 tid=0: failed\nError: no\n    INFO  pid=7 tid=0: forged\n    at x\\u001b[2K')
+})
+
 test("sidekiq: Sidekiq's JSON, always with its time", () => {
   const ts = '2026-11-21T10:40:12.005Z'
   const line = { ts, pid: 7, tid: 'x', lvl: 'INFO', msg: 'start', ctx: context }

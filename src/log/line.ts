@@ -55,9 +55,23 @@ function plainLine({ level, time, pid, hostname: _, msg, err, ...fields }: Entry
   if (withTime) parts.push(new Date(time ?? Date.now()).toISOString())
   parts.push(`pid=${pid ?? process.pid}`, `tid=${tid}`)
   for (const [name, value] of Object.entries(fields)) parts.push(`${name}=${fieldText(value)}`)
-  const head = `${parts.join(' ')}: ${(msg ?? '').replaceAll('\n', '\\n')}`
+  const head = printable(`${parts.join(' ')}: ${msg ?? ''}`)
   const stack = (err as { stack?: unknown } | undefined)?.stack
-  return typeof stack === 'string' ? `${head}\n${stack}` : head
+  return typeof stack === 'string' ? `${head}\n${stackText(stack)}` : head
+}
+
+/** Writes control characters and line breaks as JSON does, so that a logged text neither begins a line nor moves the cursor. */
+function printable(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029]/gu, (char) => {
+    const json = JSON.stringify(char).slice(1, -1)
+    return json === char ? `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}` : json
+  })
+}
+
+/** Indents the further lines of an error's message as its frames are: none of them looks like a line of the log. */
+function stackText(stack: string): string {
+  const lines = stack.split('\n').map((line) => printable(line.replace(/\r$/, '')))
+  return lines.map((line, i) => (i === 0 || line.startsWith('    ') ? line : `    ${line}`)).join('\n')
 }
 
 /** Returns a text as it is if it is one word, and as JSON otherwise. */
