@@ -81,6 +81,8 @@ function withPath(thrown: unknown, source: Source): unknown {
 interface Layout {
   /** Returns the name of one of the report's own columns. */
   column(reason: Reason, values: Values): string
+  /** Returns the value of a cell without the apostrophes that the report has in front of formulas. */
+  plain(value: unknown): unknown
   /** Returns the row as it was imported. Unchanged cells keep their stored values. */
   row(values: Values, stored: Values): Values
 }
@@ -88,14 +90,18 @@ interface Layout {
 type Values = Record<string, unknown>
 
 function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string | undefined): Layout {
-  const cell = cellReader(format, meta)
+  const plain = (value: unknown) => (format === 'csv' && typeof value === 'string' ? unescapeFormula(value) : value)
+  const cell = cellReader(plain, meta)
   const own = meta.columns
   const ofHeader = header && reasonsIn(header, own)
   const reasonsOf = (values: Values) => ofHeader ?? reasonsIn(Object.keys(values), own)
   const nameOf = (reason: Reason, names: readonly string[]) => reasonNames(own ?? [], languageOf(names))[reason]
   const column: Layout['column'] = (reason, values) =>
     reasonsOf(values)[reason] ?? nameOf(reason, header ?? Object.keys(values))
-  const columns = columnsIn(header, own ?? [])
+  const columns = columnsIn(
+    header?.map((name) => ({ name, own: plain(name) as string })),
+    own ?? [],
+  )
   const absent = (own ?? []).filter((name) => header && !columns.has(name))
   if (header && rowKey === undefined && !ofHeader?.['row key']) absent.unshift(nameOf('row key', header))
   if (absent.length > 0) throw missing(absent)
@@ -104,11 +110,17 @@ function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string |
     // report.
     return {
       column,
+      plain,
       row(values, stored) {
         const { job: _, arguments: __, ...found } = reasonsOf(values)
         const reasons = new Set(Object.values(found))
         const names = Object.keys(values).filter((name) => !reasons.has(name))
-        const cells = new Map(names.map((name) => [name, header ? cell(values[name], stored[name]) : values[name]]))
+        const cells = new Map(
+          names.map((name) => {
+            const own = plain(name) as string
+            return [own, header ? cell(values[name], stored[own]) : values[name]]
+          }),
+        )
         // An empty cell is a key that the row does not have.
         for (const [name, value] of cells) if (header && value === '' && stored[name] !== '') cells.delete(name)
         const before = Object.keys(stored).filter((name) => cells.has(name))
@@ -118,6 +130,7 @@ function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string |
   }
   return {
     column,
+    plain,
     row(values, stored) {
       const told = own.flatMap((name): [string, unknown][] => {
         const value = values[columns.get(name) ?? name]
@@ -129,12 +142,12 @@ function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string |
 }
 
 /**
- * Returns the name that each column of the imported file has in the report, whose line breaks a spreadsheet may have
- * changed.
+ * Returns the name that each column of the imported file has in the report: one with an apostrophe before a formula, or
+ * with line breaks that a spreadsheet has changed.
  */
-function columnsIn(header: readonly string[] = [], own: readonly string[]): Map<string, string> {
-  const there = new Map(header.map((name) => [withPlainBreaks(name), name]))
-  const exact = new Set(header)
+function columnsIn(header: readonly { name: string; own: string }[] = [], own: readonly string[]): Map<string, string> {
+  const there = new Map(header.map(({ name, own }) => [withPlainBreaks(own), name]))
+  const exact = new Set(header.map(({ name }) => name))
   return new Map(
     own.flatMap((name) => {
       const column = exact.has(name) ? name : there.get(withPlainBreaks(name))
@@ -153,9 +166,9 @@ function missing(columns: string[]): HighkiqError {
  * Returns the value of a cell of the report. A cell that nobody changed keeps `stored`, the value in the task. A CSV
  * file holds only texts, and a spreadsheet writes some values in its own way.
  */
-function cellReader(format: OpenFile['format'], meta: TaskMeta): (told: unknown, stored: unknown) => unknown {
+function cellReader(plain: Layout['plain'], meta: TaskMeta): (told: unknown, stored: unknown) => unknown {
   return (told, stored) => {
-    const value = format === 'csv' && typeof told === 'string' ? unescapeFormula(told) : told
+    const value = plain(told)
     if (stored !== undefined && isUnchanged(cellText(value), stored)) return stored
     return meta.format === 'csv' ? cellText(value) : value
   }
@@ -282,9 +295,9 @@ class ReportReader {
     const { task, layout } = this.#reading
     const job = event.job ?? task.job
     const [named, column] = [layout.column('job', values), layout.column('arguments', values)]
-    const told = values[named] ?? ''
+    const told = layout.plain(values[named]) ?? ''
     if (told !== '' && told !== job) throw wrong(number, named, `it is a row of job ${job}: leave that column as it is`)
-    const cell = values[column] ?? ''
+    const cell = layout.plain(values[column]) ?? ''
     const row = cell === '' && event.job === null && isOneObject(event) ? layout.row(values, rowOf(event)) : {}
     const isRow = Object.keys(row).length > 0
     if (cell === '' && !isRow) {

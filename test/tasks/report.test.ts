@@ -127,6 +127,36 @@ test.for(FORMATS)('untouched cells of a report in %s are the values that were im
   expect(await task.retry({ report: path })).toMatchObject({ rows: 2, unchanged: 2 })
 })
 
+test('formulas inside cells, arguments and names of a CSV report are read back as they were', async () => {
+  const { hq, folder } = newApp()
+  const Row = picky(hq)
+  const source = Buffer.from(`sku,"a;=n",name\n"x;=cmd","1\n-2",bad\n"y;'=cmd",3,bad\n`)
+  const task = await hq.tasks.import(Row, source)
+  await ended(hq, task)
+  const path = join(folder, 'out.csv')
+  await task.report(path)
+  const text = readFileSync(path, 'utf8')
+  for (const written of ["a;'=n", "x;'=cmd", "1\n'-2", "y;''=cmd"]) expect(text).toContain(written)
+  const rows = [
+    { sku: 'x;=cmd', 'a;=n': '1\n-2', name: 'bad' },
+    { sku: "y;'=cmd", 'a;=n': '3', name: 'bad' },
+  ]
+  expect((await corrected(path, hq, task)).map(({ args }) => args)).toEqual(rows.map((row) => [row]))
+  expect(await task.retry({ report: path })).toMatchObject({ rows: 2, unchanged: 2 })
+
+  const lines = rows.map((row) => JSON.stringify(row)).join('\n')
+  const mixed = await hq.tasks.import(Row, Buffer.from(lines))
+  await mixed.wait({ every: 10 })
+  await mixed.report(path)
+  expect((await corrected(path, hq, mixed)).map(({ args }) => args)).toEqual(rows.map((row) => [row]))
+
+  const listed = await hq.tasks.create(Row as never, [['bad;=b', 2]] as never)
+  await listed.wait({ every: 10 })
+  await listed.report(path)
+  expect(readFileSync(path, 'utf8')).toContain("bad;'=b")
+  expect((await corrected(path, hq, listed)).map(({ args }) => args)).toEqual([['bad;=b', 2]])
+})
+
 test('a CSV report of a workbook that Excel has saved again gives back its numbers and booleans', async () => {
   const { hq, folder } = newApp()
   const workbook = join(folder, 'in.xlsx')

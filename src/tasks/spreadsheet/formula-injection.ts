@@ -4,14 +4,25 @@ const FORMULA = /^'*[=+\-@\t\r]/
 const NUMBER = /^[+-](\d+([.,]\d+)?|[.,]\d+)(e[+-]?\d+)?$/i
 
 /**
- * Puts an apostrophe before a text that a spreadsheet would run as a formula; plain numbers stay. A text that already
- * has such an apostrophe gets another one, so that `unescapeFormula` restores it exactly.
+ * The place behind a character at which a spreadsheet may begin another cell, before what would be a formula there. Where
+ * the comma is in numbers, a spreadsheet splits lines at `;` or tabs. It then takes quotes that are not at the begin of a
+ * cell for text, so that a line break ends the row.
+ */
+const INNER = /([;\t\r\n])(?=['"]*[=+\-@])/g
+const ESCAPED_INNER = /([;\t\r\n])'(?=['"]*[=+\-@])/g
+
+/**
+ * Puts an apostrophe before a text that a spreadsheet would run as a formula, also inside the text where a spreadsheet
+ * may split it; plain numbers stay. A text that already has such an apostrophe gets another one, so that
+ * `unescapeFormula` restores it exactly.
  */
 export function escapeFormula(text: string): string {
-  return FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text
+  const inner = text.replace(INNER, "$1'")
+  return FORMULA.test(text) && !NUMBER.test(text) ? `'${inner}` : inner
 }
 
 /** Returns the text that `escapeFormula` got. */
 export function unescapeFormula(text: string): string {
-  return text.startsWith("'") && FORMULA.test(text) ? text.slice(1) : text
+  const whole = text.startsWith("'") && FORMULA.test(text) ? text.slice(1) : text
+  return whole.replace(ESCAPED_INNER, '$1')
 }

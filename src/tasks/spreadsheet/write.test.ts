@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeEach, expect, test } from 'vitest'
 import { openFile, type ReadFileOptions } from './file.ts'
+import { escapeFormula, unescapeFormula } from './formula-injection.ts'
 import type { Source } from './source.ts'
 import { writeSpreadsheet } from './write.ts'
 
@@ -61,13 +62,50 @@ test('CSV has a byte order mark, CRLF and quotes where they are needed', async (
 
 test('CSV texts that look like formulas get an apostrophe, plain numbers do not', async () => {
   const path = inDir('formulas.csv')
-  const dangerous = ['=1+1', '+cmd', '-2+3', '@SUM(A1)', '\t=1', '\r=1', '-1-2', '-']
+  const dangerous = ['=1+1', '+cmd', '-2+3', '@SUM(A1)', '\t1', '\r1', '-1-2', '-']
   const harmless = ['-12.5', '+49', '-1,5', '-1e5', '-.5', 'a=b', '']
   await writeSpreadsheet(path, { header: ['=h', 'x'], rows: [...dangerous, ...harmless].map((text) => [text, 'x']) })
   const { header, rows } = await read(path)
   expect(header).toEqual(["'=h", 'x'])
   expect(rows.map(([text]) => text)).toEqual([...dangerous.map((text) => `'${text}`), ...harmless])
 })
+
+test('CSV texts get an apostrophe also where a spreadsheet that splits at ; or tabs begins a cell', async () => {
+  const path = inDir('split.csv')
+  const header = ['a;=h', 'x']
+  const dangerous = ['x;=cmd', 'x;""=1;', 'x\t@SUM(A1)', 'x\n-cmd', 'x\r\n+cmd', '\t=1', "x;'=cmd", '=a;=b;c;=d']
+  const harmless = ['a; b', 'a=b;c', 'line\nline', '1;2', 'x;', '; =x']
+  await writeSpreadsheet(path, { header, rows: [...dangerous, ...harmless].map((text) => [text, 'x']) })
+  const written = await read(path)
+  expect(written.header).toEqual(["a;'=h", 'x'])
+  const texts = written.rows.map(([text]) => text as string)
+  expect(texts).toEqual([
+    ...["x;'=cmd", 'x;\'""=1;', "x\t'@SUM(A1)", "x\n'-cmd", "x\r\n'+cmd", "'\t'=1", "x;''=cmd", "'=a;'=b;c;'=d"],
+    ...harmless,
+  ])
+  expect(texts.map(unescapeFormula)).toEqual([...dangerous, ...harmless])
+  // As a spreadsheet reads the file that splits at semicolons: a quote inside a cell is text, and a line break ends a row.
+  const cells = readFileSync(path, 'utf8').split(/[;\t\r\n]/)
+  expect(cells.filter((cell) => /^"*[=+\-@]/.test(cell))).toEqual([])
+})
+
+test('what escapes formulas restores every text exactly', () => {
+  const random = randomFrom(7)
+  const chars = ["'", '"', '=', '+', '-', '@', ';', '\t', '\r', '\n', 'x', '1', ',']
+  for (let n = 0; n < 20_000; n++) {
+    const text = Array.from({ length: random(8) }, () => chars[random(chars.length)]).join('')
+    expect(unescapeFormula(escapeFormula(text)), JSON.stringify(text)).toBe(text)
+  }
+})
+
+/** Returns a generator of whole numbers below its argument. */
+function randomFrom(seed: number): (below: number) => number {
+  let state = seed
+  return (below) => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return Math.floor((state / 2_147_483_648) * below)
+  }
+}
 
 // Counted with Python's csv module.
 test.each([
