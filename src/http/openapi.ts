@@ -1,7 +1,9 @@
 /** The OpenAPI document, made from the routes. */
 
 import { VERSION } from '../index.ts'
+import { cached } from '../job/cached.ts'
 import { type ErrorCode, STATUS } from '../job/error-codes.ts'
+import { stringifyJson } from '../job/json.ts'
 import { EXAMPLES } from './schemas/examples.ts'
 import { SCHEMAS, type SchemaName } from './schemas.ts'
 import type { Answer, Route, SchemaOf } from './server/route.ts'
@@ -23,7 +25,16 @@ const LOGIN = [{ bearer: [] }, { basic: [] }, {}]
 const ref = (name: string) => `#/components/schemas/${name}`
 const schemaOf = (schema: SchemaOf) => (typeof schema === 'string' ? { $ref: ref(schema) } : schema)
 
-export async function openApiOf(routes: readonly Route[], base: string): Promise<object> {
+/** Returns a function that returns the document as JSON. All of it but the mount path is the same for each request. */
+export function openApiDocument(routes: () => readonly Route[]): (base: string) => Promise<string> {
+  const shared = cached(Number.POSITIVE_INFINITY, async () => stringifyJson(await openApiOf(routes())))
+  return async (base) => {
+    const servers = [{ url: base === '' ? '/' : base }]
+    return `{"servers":${stringifyJson(servers)},${(await shared()).slice(1)}`
+  }
+}
+
+async function openApiOf(routes: readonly Route[]): Promise<object> {
   // Loaded for the first document only.
   const { toJsonSchemaDefs } = await import('@valibot/to-json-schema')
   const paths: Record<string, Record<string, object>> = {}
@@ -41,7 +52,6 @@ export async function openApiOf(routes: readonly Route[], base: string): Promise
       description: 'Background jobs and tracked tasks.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: base === '' ? '/' : base }],
     security: LOGIN,
     paths,
     components: {

@@ -1,6 +1,6 @@
 /** The table of all routes. When two routes match a path, the first one is used. */
 
-import { openApiOf } from './openapi.ts'
+import { openApiDocument } from './openapi.ts'
 import { APP_ROUTE, PAGE_ROUTES } from './pages.ts'
 import { ABOUT_ROUTE } from './routes/about.ts'
 import { ALL_JOBS_ROUTES } from './routes/all-jobs.ts'
@@ -27,8 +27,10 @@ import { IMPORT_ROUTE } from './routes/tasks/import.ts'
 import { STREAM_ROUTE } from './routes/tasks/stream.ts'
 import { TASK_ROUTES } from './routes/tasks/tasks.ts'
 import { UNIQUE_LOCK_ROUTES } from './routes/unique-locks.ts'
-import { json } from './server/answer.ts'
+import { json, jsonText } from './server/answer.ts'
 import { get, ok, type Route } from './server/route.ts'
+
+const documentFor = openApiDocument(() => ROUTES)
 
 const OPEN: Route[] = [
   get('/healthz', {
@@ -46,7 +48,7 @@ const OPEN: Route[] = [
     summary: 'Returns this document',
     access: 'all',
     answers: { 200: { description: 'OpenAPI 3.1', content: { 'application/json': { type: 'object' } } } },
-    run: async ({ base }) => json(await openApiOf(ROUTES, base)),
+    run: async ({ base }) => jsonText(await documentFor(base)),
   }),
 ]
 

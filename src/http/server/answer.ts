@@ -9,7 +9,12 @@ const RETRY_AFTER = { 429: '5', 503: '5' } as Record<number, string>
 
 /** Returns a JSON answer. Dates become ISO 8601, a BigInt a whole number. */
 export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
-  const bytes = Buffer.from(stringifyJson(body))
+  return jsonText(stringifyJson(body), status, headers)
+}
+
+/** Returns an answer with a text that is JSON. */
+export function jsonText(text: string, status = 200, headers: Record<string, string> = {}): Response {
+  const bytes = Buffer.from(text)
   const own = { 'content-type': 'application/json', 'content-length': String(bytes.length) }
   return new Response(bytes, { status, headers: { ...own, ...headers } })
 }
