@@ -4,7 +4,7 @@ import { invalidOption } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
 import { checkOptions, type OptionKind, shown } from '../job/options.ts'
 import { added, type BulkResult, type SweepOptions } from './bulk.ts'
-import { FILTER_TEXTS, filterOf, type JobFilter } from './filter.ts'
+import { FILTER_TEXTS, filterOf, type JobFilter, type SearchView } from './filter.ts'
 import { sourcesOf } from './job-sources.ts'
 import { orderedSizes } from './ordered-source.ts'
 import { type Search, searchOf } from './pattern.ts'
@@ -23,7 +23,7 @@ import {
 import { statsOf } from './stats.ts'
 import { PAGE, PAGE_OPTIONS, type Page, type PageOptions } from './walk.ts'
 
-export { JOB_ACTIONS, type JobAction, type JobHit, SEARCHED_STATES, type SearchedState }
+export { JOB_ACTIONS, type JobAction, type JobHit, SEARCHED_STATES, type SearchedState, type SearchView }
 
 export interface JobsFilter extends JobFilter {
   /** Default: all. */
@@ -45,12 +45,6 @@ export interface StateCount {
   scanned: number
   /** Whether all jobs of the state were scanned. */
   complete: boolean
-}
-
-/** The viewer of a search. */
-export interface SearchView {
-  /** Returns the part of a text that the viewer may see; the filter matches nothing else. */
-  shown?: (text: string) => string
 }
 
 const DATE: OptionKind = [(value) => value instanceof Date && !Number.isNaN(value.getTime()), 'a Date']
@@ -204,12 +198,12 @@ export class AllJobs {
   }
 
   /** @throws INVALID_OPTION */
-  async #matcherOf(where: string, filter: JobsFilter, { shown }: SearchView, isContinued = false): Promise<Matcher> {
+  async #matcherOf(where: string, filter: JobsFilter, view: SearchView, isContinued = false): Promise<Matcher> {
     checkOptions(`${where}: the filter`, filter, FILTER)
     const { states, queue, meta, from, until, ...texts } = filter
     const tasks = await this.#tasksWith(meta, isContinued)
-    const inQueue = filterOf(texts, shown)
-    const search = queue ? filterOf({ ...texts, queue }, shown) : inQueue
+    const inQueue = filterOf(texts, view)
+    const search = queue ? filterOf({ ...texts, queue }, view) : inQueue
     return {
       // In the order of the search, and each once.
       states: SEARCHED_STATES.filter((state) => states === undefined || states.includes(state)),
@@ -242,11 +236,11 @@ async function counted(sources: readonly Source[], end: number): Promise<Omit<St
 
 /** Adds the condition that a job is a row of one of these tasks. */
 function inTasks(search: Search | undefined, tasks: ReadonlySet<string> | undefined): Search {
-  const { needle, matches } = search ?? searchOf('')
-  if (!tasks) return { needle, matches }
+  const { needle, matches, ...rest } = search ?? searchOf('')
+  if (!tasks) return { needle, matches, ...rest }
   const isRow = (text: string) =>
     text.includes('hk_task') && tasks.has(new JobRecord(text, { now: () => 0 }).payload.hk_task as string)
-  return { needle: needle || 'hk_task', matches: (text) => isRow(text) && matches(text) }
+  return { needle: needle || 'hk_task', ...rest, matches: (text) => isRow(text) && matches(text) }
 }
 
 /** Refuses an action without states, or on states to which it does not apply. @throws INVALID_OPTION */

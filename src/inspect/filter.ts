@@ -7,6 +7,12 @@ import { causeOf } from './cause.ts'
 import { type Search, searchOf } from './pattern.ts'
 import { JobRecord } from './record.ts'
 
+/** The viewer of a search. */
+export interface SearchView {
+  /** Returns the part of a text that the viewer may see; the filter matches nothing else. Default: the viewer may see all. */
+  shown?: (text: string) => string
+}
+
 /** The members of a filter that are texts. */
 export const FILTER_TEXTS = ['search', 'jid', 'class', 'queue', 'tag', 'error', 'errorClass', 'cause'] as const
 
@@ -34,10 +40,9 @@ export interface JobFilter {
 
 /**
  * Returns the search for a filter; undefined when the filter is empty and so means all jobs.
- * @param shown returns the part of a text that the viewer may see; the filter matches nothing else
  * @throws INVALID_OPTION for a wrong path of `args`
  */
-export function filterOf(filter: JobFilter, shown: (text: string) => string = (text) => text): Search | undefined {
+export function filterOf(filter: JobFilter, { shown }: SearchView = {}): Search | undefined {
   // An empty text counts as absent: it comes from an empty field of a form.
   const {
     search,
@@ -63,7 +68,7 @@ export function filterOf(filter: JobFilter, shown: (text: string) => string = (t
   const matches = (text: string) => {
     // Most texts do not match, and this check shows it without parsing them.
     if (!needles.every((needle) => text.includes(needle))) return false
-    const seen = shown(text)
+    const seen = shown ? shown(text) : text
     if (searches.length > 0 && !searches.some(({ matches }) => matches(seen))) return false
     const job = new JobRecord(seen, { now: () => 0 })
     if (jid !== undefined && job.jid !== jid) return false
@@ -75,7 +80,7 @@ export function filterOf(filter: JobFilter, shown: (text: string) => string = (t
     if (failure && !failure.matches(errorOf(job))) return false
     return values.every(({ path, value }) => valuesAt(job.displayArgs, path).some((one) => isWritten(one, value)))
   }
-  return { needle: longestWord(needles.join(' ')), matches }
+  return { needle: longestWord(needles.join(' ')), hides: shown !== undefined, matches }
 }
 
 /** Returns the text that the `error` of a filter must match. */

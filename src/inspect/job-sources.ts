@@ -21,7 +21,7 @@ import {
   type SearchPort,
   type Source,
 } from './source.ts'
-import { limitedSets } from './walk.ts'
+import { limitedSets, readMatching } from './walk.ts'
 
 type SetAction = Exclude<JobAction, 'cancel'>
 
@@ -96,11 +96,12 @@ function queueSource(app: AppPort, { inQueue, ...matcher }: Matcher, queue: stri
     async read({ after, limit }) {
       // Without a needle all jobs would be returned, and most of them dropped.
       const short = after === null && inQueue.needle !== '' ? await shortQueues.read(queue) : undefined
-      if (short && short.items.length <= limit) {
-        return { items: short.items.filter(isHit).map(hitOf), next: null, scanned: short.scanned }
-      }
-      const page = await app.store.search.scanQueue(queue, inQueue.needle, { after: after ?? undefined, limit })
-      return { ...page, items: page.items.filter(isHit).map(hitOf) }
+      const hits = short?.items.filter(isHit)
+      if (short && hits && hits.length <= limit) return { items: hits.map(hitOf), next: null, scanned: short.scanned }
+      const page = await readMatching({ ...inQueue, matches: (text) => isHit({ text }) }, limit, (wanted) =>
+        app.store.search.scanQueue(queue, inQueue.needle, { after: after ?? undefined, limit: wanted }),
+      )
+      return { ...page, items: page.items.map(hitOf) }
     },
     act: (_, options) => new Queue(app, queue).deleteAll({ ...options, matching: inQueue.needle, where: isHit }),
   }

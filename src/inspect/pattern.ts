@@ -3,6 +3,8 @@
 export interface Search {
   /** Every text that matches contains this. */
   needle: string
+  /** Whether parts of the texts are hidden from the viewer: then no answer may depend on a needle in such a part. */
+  hides?: boolean
   matches(text: string): boolean
 }
 

@@ -88,7 +88,7 @@ export async function findByJid<Item extends { text: string }, Job extends { jid
 /** Resolves with a page of the jobs whose text matches. A call scans a bounded number of jobs. @throws INVALID_OPTION */
 export async function scanFor<Item extends { text: string }, Job>(
   where: string,
-  { needle, matches }: Search,
+  search: Search,
   options: PageOptions,
   read: (needle: string, page: ScanPage) => Promise<Scan<Item>>,
   jobOf: (item: Item) => Job,
@@ -97,12 +97,36 @@ export async function scanFor<Item extends { text: string }, Job>(
   const { after, limit = PAGE } = options
   const answer = { items: [] as Job[], next: after ?? null, scanned: 0 }
   do {
-    const page = await read(needle, { after: answer.next ?? undefined, limit: limit - answer.items.length })
-    for (const item of page.items) if (matches(item.text)) answer.items.push(jobOf(item))
+    const after = answer.next ?? undefined
+    const page = await readMatching(search, limit - answer.items.length, (wanted) =>
+      read(search.needle, { after, limit: wanted }),
+    )
+    answer.items.push(...page.items.map(jobOf))
     answer.next = page.next
     answer.scanned += page.scanned
   } while (answer.next !== null && answer.items.length < limit && answer.scanned < MOST_SCANNED)
   return answer
+}
+
+/** More than one call of a store compares. */
+const WHOLE_PAGE = 1_000_000
+
+/**
+ * Reads a page and returns the items that match, about `limit` of them. A page of the store ends at a number of items with
+ * the needle. If the needle may be in a part that the viewer does not see, the page must not end there: it is read wholly,
+ * and again up to the last item that is returned.
+ */
+export async function readMatching<Item extends { text: string }>(
+  { hides, matches }: Search,
+  limit: number,
+  read: (limit: number) => Promise<Scan<Item>>,
+): Promise<Scan<Item>> {
+  const matching = ({ items, ...page }: Scan<Item>) => ({ ...page, items: items.filter(({ text }) => matches(text)) })
+  if (!hides) return matching(await read(limit))
+  const whole = await read(WHOLE_PAGE)
+  let found = 0
+  const last = whole.items.findIndex(({ text }) => matches(text) && ++found === limit)
+  return matching(last === -1 ? whole : await read(last + 1))
 }
 
 /** Returns the sets of the jobs that wait for room in a limit. */

@@ -175,6 +175,31 @@ test('a retried row gets its real arguments, not the redacted ones', async () =>
   expect(seen).toEqual([row, 'another', row])
 })
 
+test('how much a search has scanned does not tell whether a hidden value matches', async () => {
+  const t = api({ redact: RULES })
+  const count = 20_500
+  // A call scans 20,000 jobs, the newest first.
+  const textAt = (n: number) => {
+    const password = n === count - 100 ? SECRET : 'another'
+    return JSON.stringify({ class: 'Job', args: [{ password }], queue: 'low', jid: jid(n) })
+  }
+  for (let from = 0; from < count; from += 500) {
+    const texts = Array.from({ length: 500 }, (_, i) => textAt(from + i))
+    await t.hq.store.jobs.push(
+      texts.map((text) => ({ to: 'queue', queue: 'low', text, end: 'back' }) as const),
+      Date.now(),
+    )
+  }
+  const found = async (search: string) => {
+    const { items, next, scanned } = (await t.call('GET', `/api/v1/queues/low/jobs?limit=1&search=${search}`)).body
+    return { items, isEnd: next === null, scanned }
+  }
+  expect(await found('hunter2')).toEqual({ items: [], isEnd: false, scanned: 20_000 })
+  expect(await found('hunter3')).toEqual({ items: [], isEnd: false, scanned: 20_000 })
+  // A job that the viewer may find still ends the page.
+  expect(await found(jid(count - 200))).toMatchObject({ items: [{ jid: jid(count - 200) }], scanned: 200 })
+})
+
 test('only the size is shown of an entry that is not a job', async () => {
   const t = api({ redact: RULES })
   const texts = [JSON.stringify({ password: SECRET }), JSON.stringify([SECRET]), SECRET]

@@ -1,5 +1,6 @@
 /** Redaction: hides the values of the members that rules name, wherever the server shows jobs. */
 
+import type { SearchView } from '../../inspect/filter.ts'
 import { JobRecord } from '../../inspect/record.ts'
 import { invalidOption } from '../../job/errors.ts'
 import { parseJson, stringifyJson } from '../../job/json.ts'
@@ -31,6 +32,11 @@ export class Redaction {
   /** True when there are rules. */
   get isOn(): boolean {
     return this.#rule !== undefined
+  }
+
+  /** The view of a search, which matches nothing that the rules hide. */
+  get view(): SearchView {
+    return this.isOn ? { shown: this.text } : {}
   }
 
   /** Returns the redacted job. */

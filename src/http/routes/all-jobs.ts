@@ -69,7 +69,7 @@ export const ALL_JOBS_ROUTES: Route[] = [
       refuseHidden(server.redaction, filter.meta)
       const seal = await server.seal()
       const options = { after: await positionOf(server, cursor), limit }
-      const view = { shown: server.redaction.text }
+      const { view } = server.redaction
       const { items, next, scanned } = await hq.jobs.search(given({ ...filter, states: state }), options, view)
       return json({
         items: items.map((hit) => hitSummaryOf(server.redaction, hit, keyOf(seal, hit))),
@@ -86,8 +86,7 @@ export const ALL_JOBS_ROUTES: Route[] = [
     answers: ok('JobCounts', 'The counts of what was scanned in a quarter of a second'),
     async run({ hq, server, query: { state, ...filter } }) {
       refuseHidden(server.redaction, filter.meta)
-      const view = { shown: server.redaction.text }
-      return json({ items: await hq.jobs.count(given({ ...filter, states: state }), view) })
+      return json({ items: await hq.jobs.count(given({ ...filter, states: state }), server.redaction.view) })
     },
   }),
   ...(Object.keys(JOB_ACTIONS) as JobAction[]).map((action) => {
@@ -100,7 +99,7 @@ export const ALL_JOBS_ROUTES: Route[] = [
       const { meta } = filter as JobsFilter
       if (meta !== undefined) checkMetaFilter('the filter', meta)
       refuseHidden(server.redaction, meta)
-      return (options) => hq.jobs.act(action, filter as JobsFilter, options, { shown: server.redaction.text })
+      return (options) => hq.jobs.act(action, filter as JobsFilter, options, server.redaction.view)
     })
   }),
 ]

@@ -36,7 +36,7 @@ export const CLASS_ROUTE: Route = get('/api/v1/classes/{class}', {
 
 /** Returns the queue and the arguments of the newest job that a short search finds, unless a form could write back what hides parts of them. */
 async function exampleOf(hq: Highkiq, redaction: Redaction, name: string) {
-  const { items } = await hq.jobs.search({ class: name }, { limit: MOST_JOBS }, { shown: redaction.text })
+  const { items } = await hq.jobs.search({ class: name }, { limit: MOST_JOBS }, redaction.view)
   const createdAt = ({ createdAt }: JobRecord) => createdAt?.getTime() ?? 0
   const [job] = items
     .map(({ job }) => job)

@@ -103,8 +103,8 @@ function routesOf(word: JobSetName): Route[] {
       query: FILTER,
       answers: ok('ErrorGroups', 'The groups that were found within 200 ms'),
       async run({ hq, server, query }) {
-        const shown = server.redaction.text
-        const { items, ...about } = await setOf(hq, word).errors(GROUPING, { shown, search: filterOf(query, shown) })
+        const { view } = server.redaction
+        const { items, ...about } = await setOf(hq, word).errors(GROUPING, { ...view, search: filterOf(query, view) })
         const groups = items.map(({ since, jobs, ...group }) => {
           return { ...group, since: timeOf(since), jobs: jobs.map((job) => cut(job)) }
         })
@@ -121,7 +121,7 @@ function routesOf(word: JobSetName): Route[] {
               `All matching jobs are ${summary}`,
               { name: 'JobFilter', schema: JobFilter },
               ({ hq, server }, filter) => {
-                const search = filterOf(filter, server.redaction.text)
+                const search = filterOf(filter, server.redaction.view)
                 const where = search ? { where: ({ text }: { text: string }) => search.matches(text) } : {}
                 return (options) => all(setOf(hq, word), { ...where, ...options })
               },
@@ -181,7 +181,7 @@ async function pageOf(
 ): Promise<Response> {
   const seal = await server.seal()
   const options = { after: await positionOf(server, cursor), limit, desc }
-  const search = filterOf(filter, server.redaction.text)
+  const search = filterOf(filter, server.redaction.view)
   const { items, next, scanned } = search
     ? await set.search(search, options)
     : { scanned: undefined, ...(await set.page(options)) }

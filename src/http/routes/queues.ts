@@ -102,7 +102,7 @@ export const QUEUE_ROUTES: Route[] = [
     answers: ok('JobSummaryList', 'A page. A filtered page may have no items although `next` is set.'),
     async run({ hq, server, path, query: { cursor, limit, order, ...filter } }) {
       const seal = await server.seal()
-      const search = filterOf(filter, server.redaction.text) ?? searchOf('')
+      const search = filterOf(filter, server.redaction.view) ?? searchOf('')
       const options = { after: await positionOf(server, cursor), oldestFirst: order === 'oldest', limit }
       const { items, next, scanned } = await hq.queue(path.name ?? '').search(search, options)
       return json({

@@ -57,7 +57,7 @@ export const RUNNING_ROUTE: Route = get('/api/v1/running', {
 
 function matcherOf(filter: RunningFilter, redaction: Redaction, now: number): (one: Running) => boolean {
   const { search, class: name, queue, tag, process, seconds = 0 } = filter
-  const inText = filterOf({ search, class: name }, redaction.text)
+  const inText = filterOf({ search, class: name }, redaction.view)
   const latest = now - seconds * 1000
   return (one) =>
     (queue === undefined || one.queue === queue) &&
