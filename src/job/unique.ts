@@ -45,6 +45,7 @@ export interface JobLock {
 
 /** In `hk_unique`: the job has the lock of its jid, until it has succeeded or will not run again. */
 export const JID_LOCK = 'jid'
+const JID_LOCK_PREFIX = 'jid:'
 
 const WORDS: Readonly<Record<string, UniqueUntil>> = {
   'until-success': 'success',
@@ -124,9 +125,19 @@ export function readUnique({ hk_unique: text, hk_unique_ends: end, jid }: Payloa
   })
 }
 
+/** Returns the member `hk_unique` of a payload with this text in place of keys. */
+export function withoutKeys(locks: string, text: string): string {
+  return locks.replace(/(^|,)([^,:]*):[^,]*/g, `$1$2:${text}`)
+}
+
+/** Returns whether a key is a digest of arguments. The other locks name a jid. */
+export function isDigest(key: string): boolean {
+  return !key.startsWith(JID_LOCK_PREFIX)
+}
+
 /** Returns the lock of a job that was pushed with a jid of its own. */
 export function jidLock(jid: string): string {
-  return `jid:${jid}`
+  return JID_LOCK_PREFIX + jid
 }
 
 /**

@@ -22,6 +22,8 @@ export interface ReportOptions {
    * Changes the arguments of each row before they are written. Default: unchanged. A changed row can't be sent back.
    */
   show?: (value: unknown) => unknown
+  /** Changes the messages before they are written. Default: unchanged. */
+  showMessage?: (text: string) => string
 }
 
 /** @throws INVALID_OPTION */
@@ -31,6 +33,7 @@ export function checkReport(options: ReportOptions): void {
     rows: ['rejected', 'all'],
     lang: LANGUAGE_CODES,
     show: 'function',
+    showMessage: 'function',
   })
 }
 
@@ -63,7 +66,7 @@ export async function reportStream(
 }
 
 async function reportOf(task: TaskRecord, all: EventsOf, options: ReportOptions) {
-  const { rows: which = 'rejected', lang = 'en', show } = options
+  const { rows: which = 'rejected', lang = 'en', show, showMessage = (text) => text } = options
   const events: EventsOf = show ? (statuses) => shown(all(statuses), show) : all
   const meta = metaOf(task)
   if (which === 'all' && task.keepArgs !== 'all') {
@@ -78,7 +81,7 @@ async function reportOf(task: TaskRecord, all: EventsOf, options: ReportOptions)
   const hasOthers = task.mixed && (await holdsOther(events(statuses)))
   const others = hasOthers ? OTHERS.filter((name) => columns || name === 'job') : []
   const header = [...own, ...[...REASONS, ...others].map((reason) => names[reason])]
-  return { header, rows: reportRows(task, events(statuses), { columns, others, lang }) }
+  return { header, rows: reportRows(task, events(statuses), { columns, others, lang, showMessage }) }
 }
 
 /**
@@ -125,14 +128,21 @@ async function* shown(
   }
 }
 
+interface Writing {
+  columns: string[] | undefined
+  others: readonly Reason[]
+  lang: Language
+  showMessage(text: string): string
+}
+
 async function* reportRows(
   task: TaskRecord,
   events: AsyncIterable<ShownEvent>,
-  { columns, others, lang }: { columns: string[] | undefined; others: readonly Reason[]; lang: Language },
+  { columns, others, lang, showMessage }: Writing,
 ) {
   for await (const event of events) {
     const { number, index, run, status, code, messages, attempts } = event
-    const reasons = cut(messages.map((message) => messageText(message, lang)).join('\n'))
+    const reasons = cut(messages.map((message) => showMessage(messageText(message, lang))).join('\n'))
     yield [
       ...cells(event, columns),
       number ?? '',

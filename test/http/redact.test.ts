@@ -200,6 +200,55 @@ test('how much a search has scanned does not tell whether a hidden value matches
   expect(await found(jid(count - 200))).toMatchObject({ items: [{ jid: jid(count - 200) }], scanned: 200 })
 })
 
+test('JSON in the message of an error is redacted wherever the message is shown', async () => {
+  const t = api({ redact: RULES })
+  const fail = async () => {
+    // The message was cut.
+    throw new Error(`refused: {"user":"ann","password":"${SECRET}`)
+  }
+  const Kept = t.hq.job('Kept', { keepResult: 60, retry: 0 }, fail)
+  const Row = t.hq.job('Row', { retry: 0 }, async (_ctx, _row: object) => fail())
+  const Sync = t.hq.ordered('Sync', { shards: 1 }, fail)
+  const kept = String(await Kept.performAsync())
+  const { id } = await t.hq.tasks.create(Row, [[{ n: 1 }]])
+  await Sync.performAsync([{ id: 1, payload: { n: 1 } }])
+  await t.work()
+  const get = async (path: string) => (await t.call('GET', `/api/v1${path}`)).text
+  await until(async () => (await t.hq.tasks.get(id).status())?.state === 'done')
+  await until(async () => (await get(`/jobs/${kept}`)).includes('"state":"dead"'))
+  await until(async () => (await get('/ordered/Sync/ids/1')).includes('refused'))
+  for (const path of [
+    ...['/dead', '/dead/errors', `/dead/${kept}`, `/jobs/${kept}`, '/jobs?state=dead', '/jobs?state=rejected'],
+    ...['', '/events', '/reasons?samples=1', '/report'].map((part) => `/tasks/${id}${part}`),
+    ...[`/tasks/${id}?include=rejected`, '/ordered/Sync/ids/1', '/ordered/Sync/waiting'],
+  ]) {
+    const text = await get(path)
+    expect(text, path).not.toContain(SECRET)
+    if (path !== `/tasks/${id}`) expect(text, path).toContain('[redacted]')
+  }
+})
+
+test('the key of a lock is shown encrypted, so that no guess of arguments can be checked by it', async () => {
+  const t = api({ redact: RULES })
+  const Once = t.hq.job('Once', { unique: true, queue: 'low' }, async (_ctx, _row: object) => {})
+  const one = String(await Once.performAsync({ password: SECRET }))
+  const { key = '' } = (await t.hq.uniqueLocks.page()).items[0] ?? {}
+  expect(key).toMatch(/^[\w-]{22}$/)
+  for (const path of ['/locks', '/queues/low/jobs', `/queues/low/jobs/${one}`, `/jobs/${one}`]) {
+    expect((await t.call('GET', `/api/v1${path}`)).text, path).not.toContain(key)
+  }
+  expect((await t.call('GET', `/api/v1/queues/low/jobs?search=${key}`)).body.items).toEqual([])
+  const [lock] = (await t.call('GET', '/api/v1/locks')).body.items
+  const detail = (await t.call('GET', `/api/v1/queues/low/jobs/${one}`)).body
+  expect(detail.locks).toEqual([lock.key])
+  expect(detail.payload.hk_unique).toBe('success:[redacted]')
+  const release = async (name: string) =>
+    (await t.call('POST', `/api/v1/locks/${encodeURIComponent(name)}/release?jid=${one}`)).body.done
+  expect(await release(key)).toBe(0)
+  expect(await release(lock.key)).toBe(1)
+  expect((await t.hq.uniqueLocks.page()).items).toEqual([])
+})
+
 test('only the size is shown of an entry that is not a job', async () => {
   const t = api({ redact: RULES })
   const texts = [JSON.stringify({ password: SECRET }), JSON.stringify([SECRET]), SECRET]

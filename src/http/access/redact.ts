@@ -4,7 +4,9 @@ import type { SearchView } from '../../inspect/filter.ts'
 import { JobRecord } from '../../inspect/record.ts'
 import { invalidOption } from '../../job/errors.ts'
 import { parseJson, stringifyJson } from '../../job/json.ts'
+import { withoutKeys } from '../../job/unique.ts'
 import type { TaskEvent } from '../../tasks/event.ts'
+import { redactMembers } from './redact-text.ts'
 
 /**
  * The members whose values are hidden, at any depth. A string matches the whole name, in upper or lower case; a regular
@@ -45,13 +47,19 @@ export class Redaction {
     return new JobRecord(this.text(job.text), { queue: job.queue, now: () => 0 })
   }
 
-  /** Returns the redacted payload. A text that is not a JSON object has no members to check, so it is hidden as a whole. */
+  /**
+   * Returns the redacted payload. A text that is not a JSON object has no members to check, so it is hidden as a whole.
+   * The keys of its locks are hidden: each is a digest of arguments, by which a guess could be checked.
+   */
   readonly text = (text: string): string => {
     if (!this.#rule) return text
     try {
       const value = parseJson(text)
       const isJob = typeof value === 'object' && value !== null && !Array.isArray(value)
-      return isJob ? stringifyJson(this.value(value)) : UNREADABLE
+      if (!isJob) return UNREADABLE
+      const shown: Record<string, unknown> = this.value(value) as object & Record<string, unknown>
+      const { hk_unique: locks } = shown
+      return stringifyJson(typeof locks === 'string' ? { ...shown, hk_unique: withoutKeys(locks, HIDDEN) } : shown)
     } catch {
       return UNREADABLE
     }
@@ -60,8 +68,18 @@ export class Redaction {
   /** Returns the redacted event of a task's row. */
   event(event: TaskEvent): TaskEvent {
     if (!this.#rule) return event
-    const { args, result } = event
-    return { ...event, args: this.value(args), ...(result === undefined ? {} : { result: this.value(result) }) }
+    const { args, result, messages } = event
+    const shown = {
+      args: this.value(args),
+      messages: messages.map(({ at, text }) => ({ at, text: this.message(text) })),
+    }
+    return { ...event, ...shown, ...(result === undefined ? {} : { result: this.value(result) }) }
+  }
+
+  /** Returns the redacted message of an error, which has the name that it has in a job. */
+  readonly message = (text: string): string => {
+    const { error_message: shown } = this.value<{ error_message: unknown }>({ error_message: text })
+    return typeof shown === 'string' ? shown : stringifyJson(shown)
   }
 
   /** Whether it hides this member of a job, or a part of it: then what is shown must not be written back. */
@@ -72,9 +90,7 @@ export class Redaction {
   }
 
   /** Returns a redacted copy of any JSON value, cut at the deepest level that can be written. */
-  value<T>(value: T): T {
-    return this.#copy(value, 0) as T
-  }
+  readonly value = <T>(value: T): T => this.#copy(value, 0) as T
 
   #copy(value: unknown, depth: number): unknown {
     if (typeof value === 'string') return this.#written(value)
@@ -101,14 +117,18 @@ export class Redaction {
 
   /** Redacts JSON inside a string, too. */
   #written(text: string): string {
-    if (!this.#rule || !/^\s*[[{]/.test(text)) return text
+    if (!this.#rule) return text
     try {
-      const inner = parseJson(text)
-      const shown = stringifyJson(this.value(inner))
-      return shown === stringifyJson(inner) ? text : shown
+      if (/^\s*[[{]/.test(text)) {
+        const inner = parseJson(text)
+        const shown = stringifyJson(this.value(inner))
+        return shown === stringifyJson(inner) ? text : shown
+      }
     } catch {
-      return text
+      // It is not JSON as a whole.
     }
+    const show = (name: string, value: unknown) => this.#shown(name, value, false)
+    return redactMembers(text, { isByName: namesOnly.has(this.#rule), show })
   }
 }
 

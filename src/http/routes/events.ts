@@ -83,10 +83,9 @@ export const EVENTS_ROUTE: Route = get('/api/v1/events', {
 function shown(redaction: Redaction, event: JobEvent): JobEvent {
   if (!redaction.isOn) return event
   const { error, progress } = event
-  const text = error && String(redaction.value({ error_message: error.message }).error_message)
   return {
     ...event,
     ...given({ progress: progress && redaction.value(progress) }),
-    ...(error ? { error: { class: error.class, message: text as string } } : {}),
+    ...(error ? { error: { class: error.class, message: redaction.message(error.message) } } : {}),
   }
 }

@@ -11,6 +11,7 @@ import { splitTaskJid } from '../../job/payload.ts'
 import type { Redaction } from '../access/redact.ts'
 import { dateOf, timeOf } from '../schemas/times.ts'
 import type { Call } from '../server/route.ts'
+import { shownKeys } from './lock-key.ts'
 
 /** The most characters of a text in a list. */
 const LONGEST = 300
@@ -87,10 +88,12 @@ function taskOf({ hk_task, jid }: Record<string, unknown>): { id: string; index:
 
 /** @param about `at` is null for a job in a queue; `whole` returns everything uncut */
 export async function detailOf(
-  { hq, server: { redaction } }: Pick<Call, 'hq' | 'server'>,
+  { hq, server }: Pick<Call, 'hq' | 'server'>,
   job: JobRecord,
   { key, at, whole }: { key: string; at: Date | null; whole: boolean },
 ) {
+  const { redaction } = server
+  const lockKeyOf = await shownKeys(server)
   const limit = awaitedLimit(job)
   const seen = redaction.record(job)
   const args = redaction.value(seen.displayArgs)
@@ -105,7 +108,7 @@ export async function detailOf(
     bid: job.bid,
     // A key comes from arguments.
     limit: limit && { ...limit, ...redaction.value({ key: limit.key }) },
-    locks: (await locksOf(hq.store, hq.now(), job)).map((lock) => cut(lock)),
+    locks: (await locksOf(hq.store, hq.now(), job)).map((lock) => cut(lockKeyOf(lock))),
     hidden: redaction.hides('args', job.args),
     backtrace: seen.backtrace?.slice(0, whole ? undefined : MOST_FRAMES).map((frame) => cut(frame, 2000)) ?? null,
     payload: restOf(redaction, seen, longest),

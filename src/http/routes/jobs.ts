@@ -317,7 +317,7 @@ async function describe(
     task: event ? splitTaskJid(jid) : null,
     event: shownEvent,
     result: result === undefined ? null : redaction.value(result),
-    failure: failure ?? null,
+    failure: failure ? { ...redaction.value(failure), message: redaction.message(failure.message) } : null,
     progress: progressOf(redaction, progress),
   }
 }
@@ -340,7 +340,7 @@ function keyAndTimeOf(seal: Seal, job: JobRecord): { key: string; at: Date | nul
   return { key: job instanceof QueuedJob ? keyOfQueued(seal, job) : '', at: null }
 }
 
-async function outcomeOf(hq: Highkiq, jid: string): Promise<{ result?: unknown; failure?: object }> {
+async function outcomeOf(hq: Highkiq, jid: string): Promise<{ result?: unknown; failure?: { message: string } }> {
   try {
     return { result: await hq.result(jid, { timeout: 0 }) }
   } catch (thrown) {

@@ -43,11 +43,12 @@ const optionsOf = <By extends string>(query: {
 
 const payloadsOf = ({ server }: Call, payloads: ScoredValue[]) =>
   payloads.map(({ payload, score }) => ({ payload: server.redaction.value(payload), score }))
-const waiting = (call: Call, { performIn, payloads, ...rest }: WaitingId) => {
-  return { ...rest, payloads: payloadsOf(call, payloads), performIn: dateOf(performIn) }
+const errorOf = ({ server }: Call, error: string | null) => error && server.redaction.message(error)
+const waiting = (call: Call, { performIn, payloads, error, ...rest }: WaitingId) => {
+  return { ...rest, error: errorOf(call, error), payloads: payloadsOf(call, payloads), performIn: dateOf(performIn) }
 }
-const dead = (call: Call, { updatedAt, payloads, ...rest }: DeadId) => {
-  return { ...rest, payloads: payloadsOf(call, payloads), updatedAt: dateOf(updatedAt) }
+const dead = (call: Call, { updatedAt, payloads, error, ...rest }: DeadId) => {
+  return { ...rest, error: errorOf(call, error), payloads: payloadsOf(call, payloads), updatedAt: dateOf(updatedAt) }
 }
 
 /** Makes a route that changes the queue and returns it. */

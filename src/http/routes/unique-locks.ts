@@ -4,6 +4,7 @@ import { json } from '../server/answer.ts'
 import { integer, text } from '../server/parameter.ts'
 import { get, ok, post, type Route } from '../server/route.ts'
 import { cursor, positionOf } from './job-key.ts'
+import { keyBehind, shownKeys } from './lock-key.ts'
 
 export const UNIQUE_LOCK_ROUTES: Route[] = [
   get('/api/v1/locks', {
@@ -14,7 +15,9 @@ export const UNIQUE_LOCK_ROUTES: Route[] = [
     async run({ hq, server, query: { cursor, limit } }) {
       const position = (await positionOf(server, cursor)) ?? undefined
       const { items, next } = await hq.uniqueLocks.page({ cursor: position, limit })
-      return json({ items, next: next && (await server.seal()).close(next) })
+      const keyOf = await shownKeys(server)
+      const shown = items.map((lock) => ({ ...lock, key: keyOf(lock.key) }))
+      return json({ items: shown, next: next && (await server.seal()).close(next) })
     },
   }),
   post('/api/v1/locks/{key}/release', {
@@ -22,8 +25,9 @@ export const UNIQUE_LOCK_ROUTES: Route[] = [
     summary: 'Releases a lock if this job has it; the job stays',
     query: { jid: { ...text('the job that has the lock'), required: true } },
     answers: ok('Acted', 'The result'),
-    async run({ hq, audit, path: { key = '' }, query: { jid = '' } }) {
-      const isReleased = await hq.uniqueLocks.release({ key, jid })
+    async run({ hq, server, audit, path, query: { jid = '' } }) {
+      const key = await keyBehind(server, path.key ?? '')
+      const isReleased = key !== undefined && (await hq.uniqueLocks.release({ key, jid }))
       audit({ count: isReleased ? 1 : 0, jids: [jid] })
       return json(
         isReleased ? { done: 1, refused: 0 } : { done: 0, refused: 1, error: 'this job has no lock of this key' },
