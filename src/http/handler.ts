@@ -12,7 +12,7 @@ import type { Peer } from './access/local.ts'
 import { APP_ROUTE } from './pages.ts'
 import { ROUTES } from './route-table.ts'
 import { loginRequired } from './routes/login.ts'
-import { errorAnswer, invalid } from './server/answer.ts'
+import { errorAnswer, forStrangers, invalid } from './server/answer.ts'
 import { checkType, limitWaiting } from './server/body.ts'
 import { errorPage } from './server/html-page.ts'
 import { membersIn, readParameters } from './server/parameter.ts'
@@ -113,9 +113,10 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
   const { hq, server, base, peer, url, pathname } = env
   const request = req.raw
   let entry: ReturnType<typeof pendingEntry> | undefined
+  let caller = ANYBODY
   try {
     const path = parametersOf(req.param(), pathname)
-    const caller =
+    caller =
       route.access === 'all' ? ANYBODY : await server.access.check(request, url, subjectOf(route, path, url), peer)
     const changes = isChange(request) && route.page !== true
     const { who, link } = caller
@@ -141,7 +142,8 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
     return answer
   } catch (thrown) {
     entry?.fail()
-    const answer = refusal(thrown, request, env)
+    const isOperator = caller !== ANYBODY && caller.link === undefined
+    const answer = refusal(thrown, request, env, isOperator)
     if (!route.page) return answer
     answer.headers.delete('content-length')
     const isLink = url.searchParams.has('token')
@@ -149,7 +151,7 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
     if (answer.status === 401 && !isLink) {
       return loginRequired({ server, base, request }, viewer, answer.headers, base + pathname + url.search)
     }
-    return errorPage(thrown, answer.status, { headers: answer.headers, root: base, viewer, isLink })
+    return errorPage(thrown, answer.status, { headers: answer.headers, root: base, viewer, isLink, isOperator })
   }
 }
 
@@ -161,11 +163,13 @@ function subjectOf({ access }: Route, { id }: Record<string, string>, { searchPa
   return Object.keys(meta).length > 0 ? { meta } : undefined
 }
 
-function refusal(thrown: unknown, { signal }: Request, { hq, server }: Arrival): Response {
+function refusal(thrown: unknown, { signal }: Request, { hq, server }: Arrival, isOperator: boolean): Response {
   const code = codeOf(thrown)
   const isLeft = signal.aborted && thrown === signal.reason
   if (!isLeft && (!code || statusOfCode(code) >= 500)) hq.log.error({ err: thrown }, 'a request failed')
-  return errorAnswer(thrown, code === 'UNAUTHORIZED' ? server.access.challenge : {})
+  // The message of a failure of the server may name its store.
+  const shown = isOperator ? thrown : forStrangers(thrown)
+  return errorAnswer(shown, code === 'UNAUTHORIZED' ? server.access.challenge : {})
 }
 
 /**

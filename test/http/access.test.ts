@@ -171,3 +171,37 @@ test('links work in every process of a store, until the secret changes', async (
   expect(await status()).toBe(200)
   expect(await status('another secret')).toBe(401)
 })
+
+test('a caller without a login does not see why the store fails, and an operator does', async () => {
+  const options = { origin: 'https://jobs.example', auth: { bearer: 'secret' }, secret: 'for links' }
+  const working = api(options)
+  const { id } = await working.hq.tasks.create(
+    working.hq.job('Row', async () => {}),
+    [[]],
+  )
+  const headers = { authorization: 'Bearer secret' }
+  const path = `/api/v1/tasks/${id}`
+  const { token } = (await working.call('GET', `${path}/link`, { headers })).body
+  const address = '127.0.0.1:1'
+  const { call, handle, log } = api({ ...options, app: { url: `redis://ann:pw@${address}/3`, redisTimeout: 0.3 } })
+  for (const open of ['/healthz', `${path}?token=${token}`]) {
+    const { status, body } = await call('GET', open)
+    const message = 'the server can not reach its store now: try again later'
+    expect([status, body.error], open).toEqual([503, { code: 'STORE_UNREACHABLE', message }])
+  }
+  const operator = await call('GET', path, { headers })
+  expect([operator.status, operator.body.error.message]).toEqual([503, expect.stringContaining(address)])
+  for (const [lang, words] of [
+    ['en', 'Try again in a few minutes'],
+    ['ru', 'Попробуйте ещё раз'],
+    ['zh', '请过几分钟再试'],
+  ]) {
+    const url = `https://jobs.example/tasks/${id}?token=${token}&lang=${lang}`
+    const page = await (await handle(new Request(url, { headers: { accept: 'text/html' } }))).text()
+    expect(page).toContain(words)
+    expect(page).not.toContain(address)
+  }
+  expect(log.lines.map(({ about }) => String((about.err as Error | undefined)?.message))).toContainEqual(
+    expect.stringContaining(address),
+  )
+})

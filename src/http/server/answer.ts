@@ -33,6 +33,16 @@ export function errorBody(thrown: unknown): ErrorBody {
   return { code, message: messageWithParameters(thrown), ...(details ? { details } : {}) }
 }
 
+/** Returns the error that callers without a login see: of a failure of the server only its code and a plain sentence. */
+export function forStrangers(thrown: unknown): unknown {
+  const code = codeOf(thrown)
+  if (!code || statusOfCode(code) < 500) return thrown
+  const isAway = statusOfCode(code) === 503
+  return new HighkiqError(code, isAway ? 'the server can not reach its store now: try again later' : FAILED)
+}
+
+const FAILED = 'the server could not do this: its log says why'
+
 /** Returns the details without the hint, which the message has. */
 function detailsOf({ details }: HighkiqError): Record<string, unknown> | undefined {
   if (typeof details !== 'object' || details === null) return undefined

@@ -50,16 +50,32 @@ export function plainPage(title: string, text: string, root: string, viewer?: Vi
   return htmlPage(title, body, root, { viewer })
 }
 
-/** Returns the page of an error. @param isLink true when a submitter's link was opened */
+interface ErrorPageOptions {
+  headers: Headers
+  root: string
+  viewer: Viewer
+  /** True when a submitter's link was opened. */
+  isLink: boolean
+  /** False for a caller without a login, who does not see why the server failed. */
+  isOperator: boolean
+}
+
+/** Returns the page of an error. */
 export function errorPage(
   thrown: unknown,
   status: number,
-  { headers, root, viewer, isLink }: { headers: Headers; root: string; viewer: Viewer; isLink: boolean },
+  { headers, root, viewer, isLink, isOperator }: ErrorPageOptions,
 ): Response {
   headers.set('content-type', HTML)
   const opensNothing = isLink && (status === 401 || status === 404)
+  const isHidden = status >= 500 && !isOperator
   const page = opensNothing
     ? plainPage(viewer.say('dead.title'), viewer.say('dead.what'), root, viewer)
-    : plainPage(viewer.say('broken.title'), errorBody(thrown).message, root, viewer)
+    : plainPage(
+        viewer.say('broken.title'),
+        isHidden ? viewer.say('broken.what') : errorBody(thrown).message,
+        root,
+        viewer,
+      )
   return new Response(page, { status, headers })
 }

@@ -123,6 +123,7 @@ export const en = {
   'dead.title': 'This link does not work',
   'dead.what': 'It is incomplete, was revoked, has ended, or its task was deleted. Ask for a new one.',
   'broken.title': 'This page does not work at the moment',
+  'broken.what': 'Try again in a few minutes. If it persists, tell the people who gave you this address.',
 
   // The login page
   login: 'Log in',

@@ -119,6 +119,7 @@ export const zh: Texts = {
   'dead.title': '此链接无法打开任何内容',
   'dead.what': '链接不完整、已被撤销、已过期，或其内容已不再保留。请索取新的链接。',
   'broken.title': '暂时无法使用',
+  'broken.what': '请过几分钟再试。如果问题持续，请告知给您此地址的人。',
 
   // The login page
   login: '登录',
