@@ -1,6 +1,6 @@
 /** Tests of wrong logins: they are slowed down and recorded in the audit, and they do not slow down right ones. */
 
-import type { AuditEntry, HttpOptions } from 'highkiq/http'
+import { type AuditEntry, createHandler, type HttpOptions } from 'highkiq/http'
 import { expect, test } from 'vitest'
 import { api } from './api.ts'
 
@@ -136,4 +136,24 @@ test('the audit records right logins once for each address, and wrong ones until
     { ...wrong, how: 'bearer' },
     { ...wrong, how: 'bearer', refusedFor: 1 },
   ])
+})
+
+test('a logout ends copies of its cookie in all processes, and no other login', async () => {
+  const t = open()
+  const other = createHandler(t.another().hq, { auth })
+  const form = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }
+  const send = (path: string, headers: Record<string, string>, body = '') =>
+    t.handle(new Request(`http://localhost:7433${path}`, { method: 'POST', headers: { ...form, ...headers }, body }))
+  const signIn = async () => (await send('/login', {}, 'token=a long secret')).headers.get('set-cookie') ?? ''
+  const [one = '', two = ''] = [await signIn(), await signIn()].map((cookie) => cookie.split(';')[0])
+  const statuses = async (cookie: string) => {
+    const elsewhere = await other(new Request(PATH, { headers: { cookie } }), { remote: '192.0.2.7' })
+    return [(await t.get({ cookie }))[0], elsewhere.status]
+  }
+  expect(await t.get({ cookie: one })).toEqual([200, null])
+  expect((await send('/logout', { cookie: one })).headers.get('set-cookie')).toContain('Max-Age=0')
+  expect(await statuses(one)).toEqual([401, 401])
+  expect(await statuses(two)).toEqual([200, 200])
+  const [, until] = one.split('=')
+  expect(await statuses(one.replace(/=\d+/, `=${Number(until?.split('.')[0]) + 1}`))).toEqual([401, 401])
 })

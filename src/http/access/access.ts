@@ -1,6 +1,6 @@
 /** Checks who may send a request: by login, by a link to tasks, or from this machine. Refuses pages of other sites. */
 
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { auth as basicLogin } from 'hono/utils/basic-auth'
 import { HighkiqError, invalidOption } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
@@ -8,6 +8,7 @@ import { refuseUnknown } from '../../job/options.ts'
 import type { LinkRights, LinkSubject, Links } from '../../tasks/link.ts'
 import { checkLocal, hostnameOf, isLoopback, type Peer } from './local.ts'
 import { type Logins, type LoginsOptions, loginsOf } from './logins.ts'
+import type { Sessions } from './sessions.ts'
 
 /**
  * A login: a bearer token (or several, optionally with the names of their owners: `{ ann: 'a long secret' }`), a
@@ -34,6 +35,11 @@ interface Token {
   digest: Buffer
 }
 
+export interface AccessOptions extends LoginsOptions {
+  links: Links
+  sessions: Sessions
+}
+
 const COOKIE_SECONDS = 30 * 86_400
 
 export class Access {
@@ -41,13 +47,15 @@ export class Access {
   readonly #bearers: Token[]
   readonly #basic: Token | undefined
   readonly #links: Links
+  readonly #sessions: Sessions
   readonly #attempt: Logins
 
   /** @throws INVALID_OPTION */
-  constructor(auth: Auth | undefined, links: Links, options: LoginsOptions = {}) {
+  constructor(auth: Auth | undefined, { links, sessions, ...options }: AccessOptions) {
     checkAuth(auth)
     this.#auth = auth
     this.#links = links
+    this.#sessions = sessions
     this.#attempt = loginsOf(options)
     const { bearer = [], basic } = typeof auth === 'object' ? auth : {}
     this.#bearers = tokensOf(bearer).map(([who, token]) => ({ who, digest: digest(token) }))
@@ -85,26 +93,37 @@ export class Access {
     if (!known) throw attempt.wrong()
     attempt.right(known.who, true)
     const until = Math.floor(Date.now() / 1000) + COOKIE_SECONDS
-    return cookie(`${until}.${signed(known.digest, until).toString('base64url')}`, COOKIE_SECONDS, options)
+    const id = randomBytes(16).toString('base64url')
+    return cookie(`${until}.${id}.${signed(known.digest, until, id).toString('base64url')}`, COOKIE_SECONDS, options)
   }
 
-  signOut(options: CookieOptions): string {
+  /** Ends the login of this request, also for copies of its cookie, and returns the cookie that deletes it. */
+  async signOut(request: Request, options: CookieOptions): Promise<string> {
+    for (const { id, until } of this.#cookiesOf(request)) await this.#sessions.end(id, until)
     return cookie('', 0, options)
   }
 
-  isSignedIn(request: Request): boolean {
-    return this.#signedIn(request) !== undefined
+  async isSignedIn(request: Request): Promise<boolean> {
+    return (await this.#signedIn(request)) !== undefined
   }
 
-  #signedIn(request: Request): Token | undefined {
-    let found: Token | undefined
-    for (const value of cookiesOf(request)) {
-      const [, until, signature = ''] = /^(\d{1,12})\.([\w-]{43})$/.exec(value) ?? []
-      if (until === undefined || Number(until) * 1000 < Date.now()) continue
-      const given = Buffer.from(signature, 'base64url')
-      for (const token of this.#bearers) if (timingSafeEqual(given, signed(token.digest, Number(until)))) found = token
+  async #signedIn(request: Request): Promise<Token | undefined> {
+    for (const { token, id } of this.#cookiesOf(request)) {
+      if (!(await this.#sessions.hasEnded(id))) return token
     }
-    return found
+    return undefined
+  }
+
+  /** Returns the cookies of this request that are signed and have not expired, with their tokens. */
+  #cookiesOf(request: Request): { token: Token; id: string; until: number }[] {
+    return cookiesOf(request).flatMap((value) => {
+      const [, end, id = '', signature = ''] = /^(\d{1,12})\.([\w-]{22})\.([\w-]{43})$/.exec(value) ?? []
+      const until = Number(end)
+      if (end === undefined || until * 1000 < Date.now()) return []
+      const given = Buffer.from(signature, 'base64url')
+      const tokens = this.#bearers.filter(({ digest }) => timingSafeEqual(given, signed(digest, until, id)))
+      return tokens.slice(0, 1).map((token) => ({ token, id, until }))
+    })
   }
 
   /** The header that asks a client for a login. */
@@ -143,7 +162,7 @@ export class Access {
       return { who: token.who, isBearer: true }
     }
     // The header may belong to a proxy's own login.
-    const signedIn = this.#signedIn(request)
+    const signedIn = await this.#signedIn(request)
     if (signedIn) return signedIn
     if (bearer !== undefined) throw this.#attempt(request, peer, 'bearer').wrong()
     const basic = basicLogin(request)
@@ -191,8 +210,8 @@ function cookiesOf(request: Request): string[] {
 }
 
 /** Signs with the token itself, so that a new token ends all old cookies. */
-function signed(key: Buffer, until: number): Buffer {
-  return createHmac('sha256', key).update(`highkiq login ${until}`).digest()
+function signed(key: Buffer, until: number, id: string): Buffer {
+  return createHmac('sha256', key).update(`highkiq login ${until} ${id}`).digest()
 }
 
 function checkAuth(auth: Auth | undefined): void {

@@ -24,8 +24,8 @@ export const LOGIN_ROUTES: Route[] = [
     access: 'all',
     query: { to },
     answers: { 200: { description: 'The page', content: { 'text/html': {} } } },
-    run(call) {
-      if (call.server.access.isSignedIn(call.request)) return goTo(call, call.query.to)
+    async run(call) {
+      if (await call.server.access.isSignedIn(call.request)) return goTo(call, call.query.to)
       return loginPage(call, viewerOf(call), call.query.to)
     },
   }),
@@ -53,13 +53,13 @@ export const LOGIN_ROUTES: Route[] = [
     },
   }),
   post('/logout', {
-    summary: 'Logs out: deletes the cookie',
+    summary: 'Logs out: deletes the cookie, and ends it where it was copied to',
     page: true,
     access: 'all',
     answers: { 303: { description: 'Redirects to the login form' } },
-    run(call) {
+    async run(call) {
       checkOrigin(call.request, call.url)
-      return goTo(call, undefined, { 'set-cookie': call.server.access.signOut(cookieAbout(call)) })
+      return goTo(call, undefined, { 'set-cookie': await call.server.access.signOut(call.request, cookieAbout(call)) })
     },
   }),
 ]

@@ -11,6 +11,7 @@ import { Access, type Auth } from '../access/access.ts'
 import { type Audit, auditorOf } from '../access/audit.ts'
 import { type Redact, Redaction } from '../access/redact.ts'
 import { Seal } from '../access/seal.ts'
+import { Sessions } from '../access/sessions.ts'
 import { jobCounters } from '../live/job-counters.ts'
 import { liveLists } from '../live/live-lists.ts'
 import { liveStatsFeed } from '../live/live-stats.ts'
@@ -124,7 +125,12 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
     base: (options.basePath ?? '').replace(/\/+$/, ''),
     limits,
     imports: checkImports(hq, options.imports ?? {}),
-    access: new Access(options.auth, links, { trustProxy: options.trustProxy, onLogin: auditor.login }),
+    access: new Access(options.auth, {
+      links,
+      sessions: new Sessions(() => hq.store.results),
+      trustProxy: options.trustProxy,
+      onLogin: auditor.login,
+    }),
     links,
     redaction,
     readOnly: options.readOnly ?? false,

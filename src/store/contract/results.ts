@@ -4,7 +4,10 @@ export interface ResultStore {
    * `instead`. Otherwise it changes nothing and returns the stored value. Atomic.
    */
   remember(key: string, value: string, seconds: number, instead?: string): Promise<string | null>
-  /** Stores a job's result for `seconds`, in place of an earlier one, and wakes those who wait for it. */
+  /**
+   * Stores a job's result for `seconds`, in place of an earlier one, and wakes those who wait for it. The HTTP server stores
+   * ended logins in the same way, under names that are no jid.
+   */
   keep(jid: string, text: string, seconds: number): Promise<void>
   /** Returns a job's result. Waits for it at most `ms`, or until `signal` aborts. null: there is none. */
   find(jid: string, ms?: number, signal?: AbortSignal): Promise<string | null>
