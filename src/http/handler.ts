@@ -119,7 +119,8 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
     caller =
       route.access === 'all' ? ANYBODY : await server.access.check(request, url, subjectOf(route, path, url), peer)
     const changes = isChange(request) && route.page !== true
-    const { who, link } = caller
+    const { who, link: opened } = caller
+    const link = opened?.rights
     if (changes && server.readOnly) throw new HighkiqError('READ_ONLY', 'This server is read-only.')
     if (changes && link === 'read') throw new HighkiqError('READ_ONLY', 'This link is read-only.')
     checkAccept(request.headers.get('accept'), route)
@@ -130,7 +131,9 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
     entry = pendingEntry(auditor, { who, action: `${route.method} ${route.path}`, target: path })
     const { add: audit, defer: deferAudit } = entry
     const mayChange = !server.readOnly && link !== 'read'
-    const call = { hq, server, base, request, url, path, query, peer, who, link, mayChange, audit, deferAudit }
+    const seesAll = link === 'change' && opened?.isRedacted === false
+    const rights = { who, link, seesAll, mayChange }
+    const call = { hq, server, base, request, url, path, query, peer, ...rights, audit, deferAudit }
     const answer = await route.run(call)
     if (changes) {
       server.liveLists.forget()

@@ -26,6 +26,20 @@ export interface LinkOptions {
 /** The subject that a link opens: a task, or the list of the tasks with these values in their `meta`. */
 export type LinkSubject = { task: string } | { meta: Readonly<Record<string, string>> }
 
+/** A link that was opened. */
+export interface OpenedLink {
+  rights: LinkRights
+  /** A server with `redact` made it, for a caller from whom that server hides values. */
+  isRedacted: boolean
+  /** The same for all links that one person got: of a task, or of a list and of the tasks that it shows. */
+  holder: string
+}
+
+/** What a new link allows, and when it ends, in seconds since the epoch. */
+export interface NewLink extends Pick<OpenedLink, 'rights' | 'isRedacted'> {
+  until: number | undefined
+}
+
 export type Links = ReturnType<typeof linksOf>
 
 /** Returns the name of a list of tasks. */
@@ -51,7 +65,8 @@ export async function linkOf(app: AppPort, id: string, options: LinkOptions): Pr
     throw invalidOption(message)
   }
   const until = linkEnd('task.link', expires, app.now())
-  const token = await linksOf(app, () => linkSecret(app)).taskToken(id, rights, until)
+  // The app's own code sees all values.
+  const token = await linksOf(app, () => linkSecret(app)).taskToken(id, { rights, until, isRedacted: false })
   return `${publicUrl.replace(/\/+$/, '')}/tasks/${id}?token=${token}`
 }
 
@@ -75,12 +90,9 @@ export async function revokeListLinks({ store }: AppPort, meta: unknown): Promis
 }
 
 /** The content of a token. All of it is signed, with the subject. */
-interface Claims {
-  rights: LinkRights
+interface Claims extends NewLink {
   /** How often the links of the subject had been revoked. */
   version: number
-  /** When the link ends, in seconds since the epoch. */
-  until: number | undefined
   /** For a task that a list shows: the list, and the version of its links. The link ends with them. */
   from?: { list: string; version: number } | undefined
 }
@@ -89,16 +101,17 @@ interface Claims {
 type LinkStore = Pick<AppPort, 'now'> & { readonly store: Pick<Store, 'tasks' | 'results'> }
 
 /** The parts of a token, each of them optional but the signature. */
-const TOKEN = /^(look\.)?(?:v(\d{1,15})\.)?(?:l(\d{1,15})-([\w-]*)\.)?(?:(\d{1,13})\.)?([\w-]{43})$/
+const TOKEN = /^(look\.)?(redacted\.)?(?:v(\d{1,15})\.)?(?:l(\d{1,15})-([\w-]*)\.)?(?:(\d{1,13})\.)?([\w-]{43})$/
 
 function readToken(token: string): (Claims & { signature: string }) | undefined {
-  const [, read, version = 0, listVersion, encoded = '', seconds, signature] = TOKEN.exec(token) ?? []
+  const [, read, redacted, version = 0, listVersion, encoded = '', seconds, signature] = TOKEN.exec(token) ?? []
   if (signature === undefined) return undefined
   const list = Buffer.from(encoded, 'base64url').toString()
   // Otherwise a list could be named so that the text that is signed has other claims.
   if (/\s/.test(list)) return undefined
   return {
     rights: read ? 'read' : 'change',
+    isRedacted: redacted !== undefined,
     version: Number(version),
     until: seconds === undefined ? undefined : Number(seconds),
     from: listVersion === undefined ? undefined : { list, version: Number(listVersion) },
@@ -106,9 +119,10 @@ function readToken(token: string): (Claims & { signature: string }) | undefined 
   }
 }
 
-function writeToken({ rights, version, from, until }: Claims, signature: string): string {
+function writeToken({ rights, isRedacted, version, from, until }: Claims, signature: string): string {
   return [
     ...(rights === 'read' ? ['look'] : []),
+    ...(isRedacted ? ['redacted'] : []),
     ...(version === 0 ? [] : [`v${version}`]),
     ...(from ? [`l${from.version}-${Buffer.from(from.list).toString('base64url')}`] : []),
     ...(until === undefined ? [] : [until]),
@@ -117,10 +131,11 @@ function writeToken({ rights, version, from, until }: Claims, signature: string)
 }
 
 /** Returns the text that is signed. No other claims give the same text, because the name of a list has no spaces. */
-function signedText(subject: LinkSubject, { rights, version, from, until }: Claims): string {
+function signedText(subject: LinkSubject, { rights, isRedacted, version, from, until }: Claims): string {
   return [
     'task' in subject ? `highkiq task ${subject.task}` : `highkiq tasks ${listOf(subject.meta)}`,
     ...(rights === 'read' ? ['look'] : []),
+    ...(isRedacted ? ['redacted'] : []),
     ...(version === 0 ? [] : [`version ${version}`]),
     ...(from ? [`from ${from.list} ${from.version}`] : []),
     ...(until === undefined ? [] : [`until ${until}`]),
@@ -139,38 +154,45 @@ export function linksOf(app: LinkStore, secret: () => Promise<string>) {
   const versionOf = async (subject: LinkSubject) =>
     'task' in subject ? (await findTask(app, subject.task)).linkVersion : listVersion(listOf(subject.meta))
   return {
-    /** Each returns a token that ends at `until`, in seconds since the epoch. @throws UNKNOWN_TASK */
-    async taskToken(task: string, rights: LinkRights, until?: number): Promise<string> {
-      return token({ task }, { rights, version: await versionOf({ task }), until })
+    /** @throws UNKNOWN_TASK */
+    async taskToken(task: string, link: NewLink): Promise<string> {
+      return token({ task }, { ...link, version: await versionOf({ task }) })
     },
-    async metaToken(meta: Readonly<Record<string, string>>, rights: LinkRights, until?: number): Promise<string> {
-      return token({ meta }, { rights, version: await versionOf({ meta }), until })
+    async metaToken(meta: Readonly<Record<string, string>>, link: NewLink): Promise<string> {
+      return token({ meta }, { ...link, version: await versionOf({ meta }) })
     },
-    /** Returns a token for a task that a list shows. It ends with the token by which the list was opened. */
+    /** Returns a token for a task that a list shows. It ends with the token by which the list was opened, and shows as much. */
     async listedTaskToken(
       task: string,
       meta: Readonly<Record<string, string>>,
       { rights, by }: { rights: LinkRights; by: string },
     ): Promise<string> {
-      const { until, version = 0 } = readToken(by) ?? {}
+      const { until, isRedacted = false, version = 0 } = readToken(by) ?? {}
       const from = { list: listOf(meta), version }
-      return token({ task }, { rights, version: await versionOf({ task }), from, until })
+      return token({ task }, { rights, isRedacted, version: await versionOf({ task }), from, until })
     },
     /**
-     * Returns the rights that the token gives; undefined when it does not open the subject.
+     * Returns the link of a token; undefined when it does not open the subject.
      * @throws UNAUTHORIZED when it has expired or was revoked; UNKNOWN_TASK
      */
-    async opens(subject: LinkSubject, token: string): Promise<LinkRights | undefined> {
+    async opens(subject: LinkSubject, token: string): Promise<OpenedLink | undefined> {
       const claims = readToken(token)
       if (!claims) return undefined
-      const { rights, version, from, until, signature } = claims
+      const { rights, isRedacted, version, from, until, signature } = claims
       if (!timingSafeEqual(Buffer.from(signature, 'base64url'), await sign(subject, claims))) return undefined
       if (until !== undefined && until * 1000 <= app.now()) {
         const end = new Date(until * 1000).toISOString()
         throw new HighkiqError('UNAUTHORIZED', `this link expired at ${end}: request a new link`)
       }
       const isCurrent = version === (await versionOf(subject))
-      if (isCurrent && (!from || from.version === (await listVersion(from.list)))) return rights
+      if (isCurrent && (!from || from.version === (await listVersion(from.list)))) {
+        const list = 'task' in subject ? from?.list : listOf(subject.meta)
+        return {
+          rights,
+          isRedacted,
+          holder: list === undefined ? `task ${'task' in subject && subject.task}` : `list ${list}`,
+        }
+      }
       throw new HighkiqError('UNAUTHORIZED', 'this link was revoked: request a new link')
     },
   }

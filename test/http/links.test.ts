@@ -93,7 +93,8 @@ test('the audit records who was given a link, and with which rights', async () =
 })
 
 test('redact hides values in reports, except for the submitter, and a hidden row is refused in a corrected report', async () => {
-  const t = await rejected({ redact: ['password'] })
+  const t = await rejected({ redact: ['password'] }, { publicUrl: 'https://jobs.example' })
+  const own = new URL(await t.hq.tasks.get(t.id).link()).searchParams.get('token')
   const link = async (query: string) => (await t.call('GET', `${t.path}/link${query}`, { headers })).body.token
   const report = async (query: string, more: object = {}) =>
     (await t.call('GET', `${t.path}/report?${query}`, more)).text
@@ -103,8 +104,10 @@ test('redact hides values in reports, except for the submitter, and a hidden row
       const operator = await report(query, { headers })
       expect(operator).toContain('[redacted]')
       expect(operator).not.toContain(SECRET)
+      // An operator who requests a link sees by it what the operator sees without it.
       expect(await report(`${query}&token=${await link('?rights=read')}`)).toBe(operator)
-      expect(await report(`${query}&token=${await link('')}`)).toContain(SECRET)
+      expect(await report(`${query}&token=${await link('')}`)).toBe(operator)
+      expect(await report(`${query}&token=${own}`)).toContain(SECRET)
     }
   }
   const type = { 'content-type': 'text/csv' }
@@ -112,10 +115,34 @@ test('redact hides values in reports, except for the submitter, and a hidden row
   const refused = await t.call('POST', `${t.path}/retry`, { body: hidden, headers: { ...headers, ...type } })
   expect([refused.status, refused.body.error.code]).toEqual([400, 'INVALID_FILE'])
   expect(refused.body.error.message).toContain('values of this row are hidden in this report')
-  const own = await link('')
   const whole = (await report(`format=csv&token=${own}`)).replace('\na,', '\nc,')
   const sent = await t.call('POST', `${t.path}/retry?token=${own}`, { body: whole, headers: type })
   expect([sent.status, sent.body.rows, sent.body.unchanged]).toEqual([202, 1, 0])
+})
+
+test('a link that a server with redact made shows no hidden value on any server', async () => {
+  const t = await rejected({ redact: ['password'] })
+  const open = beside(t, {})
+  for (const query of ['', '?rights=read', '?expires=1d']) {
+    const { token } = (await t.call('GET', `${t.path}/link${query}`, { headers })).body
+    for (const part of ['', '/events', '/report']) {
+      const refused = await open('GET', `${t.path}${part}?token=${token}`)
+      expect([refused.status, refused.body.error.message]).toEqual([401, expect.stringContaining('(redact)')])
+    }
+    const bare = token.replace('redacted.', '')
+    expect(bare).not.toBe(token)
+    expect((await t.call('GET', `${t.path}?token=${bare}`)).status).toBe(401)
+  }
+  // The same for the tasks of a list.
+  const { id } = await t.hq.tasks.create(t.hq.jobNamed('Row'), [[{ sku: 'a', password: SECRET }]], {
+    meta: { user: 7 },
+    keepArgs: 'all',
+  })
+  const { url } = (await t.call('GET', '/api/v1/tasks/link?meta.user=7', { headers })).body
+  const [, href = ''] = new RegExp(`href="/tasks/${id}([^"]+)"`).exec(await pageOf(t, url)) ?? []
+  const report = `/api/v1/tasks/${id}/report${href}&rows=all`
+  expect((await t.call('GET', report)).text).toContain('[redacted]')
+  expect((await open('GET', report)).status).toBe(401)
 })
 
 test('rows in which nothing is hidden can be corrected by an operator', async () => {
@@ -131,14 +158,15 @@ test('rows in which nothing is hidden can be corrected by an operator', async ()
 })
 
 test('redact hides in the file of an export as well', async () => {
-  const t = api({ auth, origin: 'https://jobs.example', redact: ['password'] })
+  const app = { publicUrl: 'https://jobs.example' }
+  const t = api({ auth, origin: 'https://jobs.example', redact: ['password'], app })
   const Pages = t.hq.job('Pages', async (_ctx, _page: number) => [{ sku: 'a', password: SECRET }])
   const { id } = await t.hq.tasks.export(Pages, [[1]])
   const worker = await t.work()
   await t.hq.tasks.get(id).wait()
   await worker.stop()
   const path = `/api/v1/tasks/${id}`
-  const { token } = (await t.call('GET', `${path}/link`, { headers })).body
+  const token = new URL(await t.hq.tasks.get(id).link()).searchParams.get('token')
   expect((await t.call('GET', `${path}/download`, { headers })).text).toBe('sku,password\r\na,[redacted]\r\n')
   expect((await t.call('GET', `${path}/download?token=${token}`)).text).toContain(SECRET)
 })

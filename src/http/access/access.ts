@@ -5,7 +5,7 @@ import { auth as basicLogin } from 'hono/utils/basic-auth'
 import { HighkiqError, invalidOption } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
 import { refuseUnknown } from '../../job/options.ts'
-import type { LinkRights, LinkSubject, Links } from '../../tasks/link.ts'
+import type { LinkSubject, Links, OpenedLink } from '../../tasks/link.ts'
 import { checkLocal, hostnameOf, isLoopback, type Peer } from './local.ts'
 import { type Logins, type LoginsOptions, loginsOf } from './logins.ts'
 import type { Sessions } from './sessions.ts'
@@ -26,8 +26,8 @@ export type Auth =
 export interface Caller {
   /** The name of the login; without one `bearer`, `app`, `loopback`, or `link`. */
   who: string
-  /** The rights of the task link that was used; undefined when the caller did not come by a link. */
-  link?: LinkRights
+  /** The task link that was used; undefined when the caller did not come by a link. */
+  link?: OpenedLink
 }
 
 interface Token {
@@ -38,6 +38,8 @@ interface Token {
 export interface AccessOptions extends LoginsOptions {
   links: Links
   sessions: Sessions
+  /** Whether the server has rules of `redact`. */
+  hidesValues: boolean
 }
 
 const COOKIE_SECONDS = 30 * 86_400
@@ -47,15 +49,17 @@ export class Access {
   readonly #bearers: Token[]
   readonly #basic: Token | undefined
   readonly #links: Links
+  readonly #hidesValues: boolean
   readonly #sessions: Sessions
   readonly #attempt: Logins
 
   /** @throws INVALID_OPTION */
-  constructor(auth: Auth | undefined, { links, sessions, ...options }: AccessOptions) {
+  constructor(auth: Auth | undefined, { links, sessions, hidesValues, ...options }: AccessOptions) {
     checkAuth(auth)
     this.#auth = auth
     this.#links = links
     this.#sessions = sessions
+    this.#hidesValues = hidesValues
     this.#attempt = loginsOf(options)
     const { bearer = [], basic } = typeof auth === 'object' ? auth : {}
     this.#bearers = tokensOf(bearer).map(([who, token]) => ({ who, digest: digest(token) }))
@@ -132,11 +136,19 @@ export class Access {
     return { 'www-authenticate': 'Bearer realm="Highkiq"' }
   }
 
-  async #linkOf(request: Request, url: URL, subject: LinkSubject): Promise<LinkRights | undefined> {
+  async #linkOf(request: Request, url: URL, subject: LinkSubject): Promise<OpenedLink | undefined> {
     const token = tokenOf(request, url)
-    const rights = token === undefined ? undefined : await this.#links.opens(subject, token)
+    const isOfUrl = url.searchParams.has('token')
+    // The store is not asked about the token of a login.
+    if (token === undefined || (!isOfUrl && oneOf(token, this.#bearers))) return undefined
+    const link = await this.#links.opens(subject, token)
+    if (link?.isRedacted && !this.#hidesValues) {
+      const message =
+        'this link was made by a server that hides values (redact), and this one hides none: open it there, or request a new link here'
+      throw new HighkiqError('UNAUTHORIZED', message)
+    }
     // A bearer token that opens nothing may be that of a login.
-    if (rights || !url.searchParams.has('token')) return rights
+    if (link || !isOfUrl) return link
     throw new HighkiqError(
       'UNAUTHORIZED',
       'this link does not open this task: request a new link. If no link opens its task, give the app that makes the links and this server the same secret',

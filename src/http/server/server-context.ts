@@ -69,7 +69,7 @@ export interface HttpOptions {
   imports?: Imports
   /** The secret that signs the links for submitters; default: that of the app. A new secret ends all links. */
   secret?: string
-  /** Hides members of arguments and payloads, by name or by a function. The submitter's reports are not redacted. */
+  /** Hides members of arguments and payloads, by name or by a function. Reports by a link of `task.link` show all. */
   redact?: Redact
   /** Makes the server read-only, for operators and for submitters. */
   readOnly?: boolean
@@ -128,6 +128,7 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
     access: new Access(options.auth, {
       links,
       sessions: new Sessions(() => hq.store.results),
+      hidesValues: redaction.isOn,
       trustProxy: options.trustProxy,
       onLogin: auditor.login,
     }),

@@ -74,8 +74,8 @@ export const FILE_ROUTES: Route[] = [
 ]
 
 /** Returns the rules of `redact` for a caller; none for the submitter's own link, which shows the whole file. */
-function showOf({ server: { redaction }, link }: Call<unknown>): { show?: (value: unknown) => unknown } {
-  return redaction.isOn && link !== 'change' ? { show: (value) => redaction.value(value) } : {}
+function showOf({ server: { redaction }, seesAll }: Call<unknown>): { show?: (value: unknown) => unknown } {
+  return redaction.isOn && !seesAll ? { show: (value) => redaction.value(value) } : {}
 }
 
 /**

@@ -139,7 +139,7 @@ export const TASK_ROUTES: Route[] = [
       refuseHidden(server.redaction, meta)
       const rights = rightsOf(query, mayChange)
       const until = linkEnd('the link', query.expires, hq.now())
-      const token = await server.links.metaToken(meta, rights, until)
+      const token = await server.links.metaToken(meta, { rights, until, isRedacted: server.redaction.isOn })
       audit({ rights, meta, ...endOf(until) })
       const search = new URLSearchParams()
       for (const [name, value] of Object.entries(meta)) search.set(`meta.${name}`, value)
@@ -258,7 +258,7 @@ export const TASK_ROUTES: Route[] = [
       const rights = rightsOf(query, mayChange)
       const { id } = await statusWithoutMeta(hq, path)
       const until = linkEnd('the link', query.expires, hq.now())
-      const token = await server.links.taskToken(id, rights, until)
+      const token = await server.links.taskToken(id, { rights, until, isRedacted: server.redaction.isOn })
       audit({ rights, ...endOf(until) })
       return json({ token, rights, url: `${base}/tasks/${id}?token=${token}` })
     },
