@@ -125,14 +125,14 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
     if (changes && link === 'read') throw new HighkiqError('READ_ONLY', 'This link is read-only.')
     checkAccept(request.headers.get('accept'), route)
     checkType(request, route)
-    limitWaiting(request, server.limits.bodySeconds)
+    limitWaiting(request, server.limits.bodySeconds, link && server.limits.linkBodySeconds)
     const query = readParameters(url.searchParams, route.query ?? {}, route.page)
     const auditor = changes || route.audited ? server.auditor : undefined
     entry = pendingEntry(auditor, { who, action: `${route.method} ${route.path}`, target: path })
     const { add: audit, defer: deferAudit } = entry
     const mayChange = !server.readOnly && link !== 'read'
     const seesAll = link === 'change' && opened?.isRedacted === false
-    const rights = { who, link, seesAll, mayChange }
+    const rights = { who, link, linkHolder: opened?.holder, seesAll, mayChange }
     const call = { hq, server, base, request, url, path, query, peer, ...rights, audit, deferAudit }
     const answer = await route.run(call)
     if (changes) {

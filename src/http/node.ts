@@ -8,11 +8,11 @@ import type { ReadableStream as NodeWebStream } from 'node:stream/web'
 import { getRequestListener, RequestError } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Highkiq } from '../app.ts'
-import { HighkiqError, invalidOption } from '../job/errors.ts'
+import { HighkiqError, hasCode, invalidOption } from '../job/errors.ts'
 import { isLoopback } from './access/local.ts'
-import { createHandler, type FetchHandler, handlerOf } from './handler.ts'
+import { type FetchHandler, handlerOf } from './handler.ts'
 import { errorAnswer, invalid } from './server/answer.ts'
-import { type HttpOptions, serverContext } from './server/server-context.ts'
+import { type HttpOptions, type ServerContext, serverContext } from './server/server-context.ts'
 
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
@@ -34,11 +34,19 @@ const HEADERS_MS = 20_000
  * @throws INVALID_OPTION
  */
 export function nodeListener(hq: Highkiq, options: HttpOptions = {}): NodeListener {
-  return adapt(hq, createHandler(hq, options))
+  return listenerOf(hq, serverContext(hq, options))
 }
 
-/** Turns a handler into a listener. */
-export function adapt({ log }: Pick<Highkiq, 'log'>, handle: FetchHandler): NodeListener {
+/** Makes the listener of a context that the caller closes. */
+function listenerOf(hq: Highkiq, context: ServerContext): NodeListener {
+  return adapt(hq, handlerOf(hq, context), context.limits.unreadSeconds)
+}
+
+/**
+ * Turns a handler into a listener.
+ * @param unreadSeconds for which a client may leave an answer unread
+ */
+export function adapt({ log }: Pick<Highkiq, 'log'>, handle: FetchHandler, unreadSeconds: number): NodeListener {
   const listen = getRequestListener(
     async (request, env) => {
       const [incoming, outgoing] = [env.incoming as Incoming, env.outgoing as ServerResponse]
@@ -48,6 +56,7 @@ export function adapt({ log }: Pick<Highkiq, 'log'>, handle: FetchHandler): Node
       else if (incoming.readableDidRead) incoming.rawBody = parsedBody(incoming)
       const { socket, httpVersion, baseUrl } = incoming
       const answer = await handle(request, { remote: socket.remoteAddress, httpVersion, base: baseUrl })
+      closeUnread(incoming, outgoing, unreadSeconds)
       if (!answer.body || answer.headers.has('content-length')) return answer
       try {
         for (const [name, value] of answer.headers) outgoing.appendHeader(name, value)
@@ -55,7 +64,8 @@ export function adapt({ log }: Pick<Highkiq, 'log'>, handle: FetchHandler): Node
         await pipeline(Readable.fromWeb(answer.body as NodeWebStream), outgoing)
       } catch (thrown) {
         // The client disconnected, or the answer failed midway: the client must not take it for complete.
-        if (!request.signal.aborted) log.error({ err: thrown }, 'sending an answer failed')
+        if (!request.signal.aborted && !hasCode(thrown, 'UNAUTHORIZED'))
+          log.error({ err: thrown }, 'sending an answer failed')
         outgoing.destroy()
       }
       return RESPONSE_ALREADY_SENT
@@ -74,6 +84,21 @@ export function adapt({ log }: Pick<Highkiq, 'log'>, handle: FetchHandler): Node
     simplifyAddress(incoming)
     return listen(incoming, outgoing)
   }
+}
+
+/** Closes the connection of a client that reads nothing of an answer for so long. */
+function closeUnread({ socket, httpVersionMajor }: Incoming, outgoing: ServerResponse, seconds: number): void {
+  const ms = seconds * 1000
+  const before = httpVersionMajor < 2 ? socket.timeout : undefined
+  // The time is also over when there was nothing to send.
+  outgoing.setTimeout(ms, () => {
+    if (outgoing.writableLength > 0) outgoing.destroy()
+  })
+  if (httpVersionMajor >= 2) return
+  // The app's own timeout applies again, unless the server has set that of an idle connection.
+  outgoing.once('finish', () => {
+    if (socket.timeout === ms) socket.setTimeout(before ?? 0)
+  })
 }
 
 /**
@@ -141,7 +166,7 @@ export async function serve(
   // An upload may take longer than the five minutes that Node allows: limits.bodySeconds ends a slow one.
   const times = { requestTimeout: 0, headersTimeout: HEADERS_MS, connectionsCheckingInterval: HEADERS_MS / 4 }
   const context = serverContext(hq, rest)
-  const server = createServer(times, adapt(hq, handlerOf(hq, context)))
+  const server = createServer(times, listenerOf(hq, context))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)

@@ -331,7 +331,7 @@ export const STATUS = {
    */
   UNSUPPORTED_TYPE: 415,
   /**
-   * HTTP: too many wrong logins, uploads or streams; the header `Retry-After` says when to try again.
+   * HTTP: too many wrong logins, uploads, streams or downloads; the header `Retry-After` says when to try again.
    * What to do: Wait as long as `Retry-After` says.
    */
   TOO_MANY_REQUESTS: 429,

@@ -469,3 +469,23 @@ test('the stream of a task ends when its link is revoked, and sends nothing more
   expect(rest).not.toContain('event:')
   await task.cancel()
 })
+
+test('a download that waits for its pages ends when its link is revoked, and frees its slot', async () => {
+  const app = { publicUrl: 'https://jobs.example' }
+  const t = api({ auth, origin: 'https://jobs.example', app, limits: { downloads: 1 } })
+  const Pages = t.hq.job('Pages', async (_ctx, _page: number) => [{ sku: 'a' }])
+  const { id } = await t.hq.tasks.export(Pages, [[1]])
+  const path = `/api/v1/tasks/${id}/download?wait=1`
+  const open = async () => {
+    const token = new URL(await t.hq.tasks.get(id).link()).searchParams.get('token')
+    return t.handle(new Request(`https://jobs.example${path}&token=${token}`))
+  }
+  const { body } = await open()
+  const read = new Response(body).text()
+  expect((await open()).status).toBe(429)
+  await t.hq.tasks.get(id).revokeLinks()
+  await expect(read).rejects.toThrow('the link of this download has ended')
+  const again = await open()
+  expect(again.status).toBe(200)
+  await again.body?.cancel()
+})

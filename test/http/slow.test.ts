@@ -1,10 +1,11 @@
-/** Tests of clients that send slowly or stop: how many uploads they may open, and for how long. */
+/** Tests of clients that send or read slowly, or stop: how many requests they may keep open, and for how long. */
 
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { serve } from 'highkiq/http'
 import { expect, onTestFinished, test } from 'vitest'
-import { until } from '../engine/bench.ts'
-import { type ServedApi, served } from './api.ts'
+import { bench, until } from '../engine/bench.ts'
+import { api, type ServedApi, served } from './api.ts'
 
 const auth = { bearer: 'a long secret' }
 const headers = { authorization: 'Bearer a long secret' }
@@ -126,4 +127,88 @@ test('links have their own upload limit, with one upload for each link', async (
   ])
   held.destroy()
   await until(async () => (await send(one)) === 202)
+})
+
+test('a body that comes by a link may take only so long, however steadily it comes', async () => {
+  const { url, hq, ...rest } = await served({ auth, limits: { linkBodySeconds: 0.5 } })
+  const [one] = await rejected({ url, hq, ...rest })
+  const line = `${'x'.repeat(9999)}\n`
+  const slow = half(url, one.retry, { ...csv, 'content-length': 1e9 }, 'sku,row key\n')
+  const lines = setInterval(() => slow.socket.write(line), 20)
+  expect(await slow.answer.finally(() => clearInterval(lines))).toMatch(/^HTTP\/1\.1 408 [\s\S]*BODY_TOO_SLOW/)
+
+  // A caller with a login may take longer.
+  const rows = 12
+  const importing = half(
+    url,
+    '/api/v1/tasks/import?job=Row',
+    { ...headers, ...csv, connection: 'close', 'content-length': 4 + rows * line.length },
+    'sku\n',
+  )
+  for (let n = 0; n < rows; n++) {
+    importing.socket.write(line)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  expect(await importing.answer).toMatch(/^HTTP\/1\.1 202 [\s\S]*"total":12/)
+})
+
+/** Opens a report and does not read it. */
+const unread = async ({ handle }: Pick<ReturnType<typeof api>, 'handle'>, path: string) => {
+  const { status, body } = await handle(new Request(`http://localhost:7433${path}`))
+  return { status, body: body as ReadableStream<Uint8Array> }
+}
+
+test('a file that its client does not read is broken off, and frees its slot', async () => {
+  const t = api({ limits: { downloads: 1, unreadSeconds: 0.2 } })
+  const { id } = await t.hq.tasks.create(
+    t.hq.job('Row', async () => {}),
+    [[]],
+  )
+  const path = `/api/v1/tasks/${id}/report`
+  const { body } = await unread(t, path)
+  expect((await t.call('GET', path)).status).toBe(429)
+  await until(async () => (await t.call('GET', path)).status === 200)
+  await expect(new Response(body).text()).rejects.toThrow('does not read')
+})
+
+test('links have their own limit of downloads, of which one link or list has a tenth', async () => {
+  const t = api({ auth: () => true, limits: { downloads: 11 } })
+  const Row = t.hq.job('Row', async () => {})
+  const make = async () => {
+    const { id } = await t.hq.tasks.create(Row, [[]], { meta: { user: 7 } })
+    return { id, report: `/api/v1/tasks/${id}/report`, own: new URL(await t.link({ id }), 'http://x').search }
+  }
+  const [one, two] = [await make(), await make()]
+  const { url } = (await t.call('GET', '/api/v1/tasks/link?meta.user=7')).body
+  const list = await (await t.handle(new Request(`http://localhost:7433${url}`))).text()
+  const listed = (id: string) => new RegExp(`href="/tasks/${id}([^"]+)"`).exec(list)?.[1] ?? ''
+  const open = async (path: string) => (await unread(t, path)).status
+  const opened = async (path: string) => [await open(path), await open(path), await open(path)]
+  expect(await opened(one.report + one.own)).toEqual([200, 200, 429])
+  expect(await open(two.report + two.own)).toBe(200)
+  // The tasks of a list share what one link has.
+  expect(await open(one.report + listed(one.id))).toBe(200)
+  expect(await opened(two.report + listed(two.id))).toEqual([200, 429, 429])
+  expect(await opened(one.report)).toEqual([200, 200, 200])
+})
+
+test('a connection whose client does not read an answer is closed', async () => {
+  const { hq } = bench()
+  const jid = '0123456789abcdef01234567'
+  // Larger than the buffers in between.
+  const text = JSON.stringify({ class: 'Job', args: ['x'.repeat(30_000_000)], queue: 'low', jid })
+  await hq.store.jobs.push([{ to: 'dead', text, score: 5 }], Date.now())
+  const { server, close } = await serve(hq, { port: 0, limits: { unreadSeconds: 0.5 } })
+  onTestFinished(close)
+  const { port } = server.address() as { port: number }
+  const socket = connect(port, '127.0.0.1').pause()
+  onTestFinished(() => void socket.destroy())
+  socket.on('error', () => {})
+  const connections = () =>
+    new Promise<number>((resolve, reject) => server.getConnections((error, n) => (error ? reject(error) : resolve(n))))
+  const answered = once(server, 'request')
+  socket.write(`GET /api/v1/dead/${jid}?whole=1 HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`)
+  await answered
+  expect(await connections()).toBe(1)
+  await until(async () => (await connections()) === 0)
 })

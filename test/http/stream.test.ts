@@ -129,7 +129,7 @@ test('bodies have backpressure in both directions', async () => {
   const { adapt } = (await import('#dist/http/node.js')) as { adapt: typeof import('../../src/http/node.ts').adapt }
   let made = 0
   const [aborted, done] = [gate(), gate()]
-  const listener = adapt(hq, async (request) => {
+  const handle = async (request: Request) => {
     request.signal.addEventListener('abort', aborted.open)
     // The client reads nothing.
     if (request.method === 'POST') await done.opened
@@ -140,7 +140,8 @@ test('bodies have backpressure in both directions', async () => {
       },
     })
     return new Response(request.method === 'POST' ? null : body)
-  })
+  }
+  const listener = adapt(hq, handle, 60)
   const server = createServer(listener).listen(0, '127.0.0.1')
   onTestFinished(() => {
     server.close()

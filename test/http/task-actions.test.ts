@@ -437,7 +437,7 @@ test('a closing server cancels delayed retries, and logs a warning with their nu
 })
 
 test('an export is downloaded while it is made, when it is complete, or partially', async () => {
-  const { call, handle, hq, work } = api({ limits: { streams: 1 } })
+  const { call, handle, hq, work } = api({ limits: { downloads: 1 } })
   const doors = gate()
   const Page = hq.job('Page', async (_ctx, n: number) => {
     if (n === 1) await doors.opened

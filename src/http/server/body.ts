@@ -39,16 +39,18 @@ export function checkType(request: Request, { body }: Route): void {
 /** Each time this many bytes arrive, the body gets another second. */
 const BYTES_A_SECOND = 2000
 
-/** The seconds that the server waits for the body of each request; without an entry it waits for ever. */
-const patience = new WeakMap<Request, number>()
+/** How long the server waits for the body of each request; without an entry it waits for ever. */
+const patience = new WeakMap<Request, { seconds: number; most: number }>()
+
+const UNLIMITED = { seconds: Number.POSITIVE_INFINITY, most: Number.POSITIVE_INFINITY }
 
 /**
- * Limits the time to read the body of this request. Reading it fails with BODY_TOO_SLOW when no byte arrives for this
- * many seconds, or when the client has kept the server waiting as long in total, plus a second for each 2,000 bytes
- * that arrived.
+ * Limits the time to read the body of this request. Reading it fails with BODY_TOO_SLOW when no byte arrives for
+ * `seconds`, or when the client has kept the server waiting as long in total, plus a second for each 2,000 bytes that
+ * arrived. However much arrives, the client may keep it waiting for `most` seconds.
  */
-export function limitWaiting(request: Request, seconds: number): void {
-  if (request.body) patience.set(request, seconds)
+export function limitWaiting(request: Request, seconds: number, most = Number.POSITIVE_INFINITY): void {
+  if (request.body) patience.set(request, { seconds, most })
 }
 
 /**
@@ -58,14 +60,15 @@ export function limitWaiting(request: Request, seconds: number): void {
 export async function* chunksOf(request: Request, limit: number): AsyncGenerator<Uint8Array, void, void> {
   checkLength(request, limit)
   if (!request.body) return
-  const mostMs = (patience.get(request) ?? Number.POSITIVE_INFINITY) * 1000
+  const { seconds, most } = patience.get(request) ?? UNLIMITED
   const reader = request.body.getReader() as ReadableStreamDefaultReader<Uint8Array>
   let bytes = 0
   let waitedMs = 0
   try {
     for (;;) {
       const began = performance.now()
-      const leftMs = Math.min(mostMs, mostMs + (bytes / BYTES_A_SECOND) * 1000 - waitedMs)
+      const allMs = Math.min(seconds + bytes / BYTES_A_SECOND, most) * 1000
+      const leftMs = Math.min(seconds * 1000, allMs - waitedMs)
       const { done, value } = await inTime(reader.read(), leftMs, () => tooSlow(bytes))
       if (done) return
       waitedMs += performance.now() - began

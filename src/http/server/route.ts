@@ -35,6 +35,8 @@ export interface Call<Query = Record<string, unknown>> {
   query: Query
   /** The rights of the link, when the caller came by one. */
   link: LinkRights | undefined
+  /** Who has that link: the same for the links of one list. Requests at the same time are counted by it. */
+  linkHolder: string | undefined
   /** True for the submitter's own link, unless a caller from whom values are hidden requested it. */
   seesAll: boolean
   peer: Peer

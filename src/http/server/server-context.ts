@@ -33,14 +33,18 @@ export interface Limits {
   rows?: number
   /** Seconds that the server waits for a body, plus one for each 2,000 bytes that arrived; default 30. */
   bodySeconds?: number
+  /** Seconds that the server waits in all for the body of a caller with a link; default 600. */
+  linkBodySeconds?: number
   /** Uploads at the same time by logged-in callers, and as many by links, one for each link; default 8. */
   uploads?: number
-  /**
-   * Event streams and waiting downloads at the same time by logged-in callers, and as many by links, a tenth of them
-   * for each link; default 1,000.
-   */
+  /** Event streams at the same time by logged-in callers, and as many by links, a tenth of them for each link; default 1,000. */
   streams?: number
-  /** Seconds for which the client of a stream may leave data unread; default 60. */
+  /**
+   * Reports and downloads at the same time by logged-in callers, and as many by links, a tenth of them for each link;
+   * default 100.
+   */
+  downloads?: number
+  /** Seconds for which a client may leave an answer unread; default 60. */
   unreadSeconds?: number
 }
 
@@ -49,8 +53,10 @@ const STANDARD: Required<Limits> = {
   uploadBytes: 1_000_000_000,
   rows: 1_000_000,
   bodySeconds: 30,
+  linkBodySeconds: 600,
   uploads: 8,
   streams: 1000,
+  downloads: 100,
   unreadSeconds: 60,
 }
 
@@ -138,6 +144,7 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
     auditor,
     uploads: concurrencyLimit(limits.uploads, 1, 'uploads'),
     streams: concurrencyLimit(limits.streams, Math.ceil(limits.streams / 10), 'streams'),
+    downloads: concurrencyLimit(limits.downloads, Math.ceil(limits.downloads / 10), 'downloads'),
     watchTask: taskPoller(hq),
     taskRates: taskRates(hq),
     dashboard: new Dashboard(options.dashboard),
@@ -159,7 +166,7 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
 
 /** Limits how many requests of one kind are open: for logged-in callers, and separately for links. */
 function concurrencyLimit(most: number, mostOfLink: number, what: string) {
-  /** The number of open requests by the task of the link; the key undefined counts logged-in callers. */
+  /** The number of open requests by the holder of the link; the key undefined counts logged-in callers. */
   const open = new Map<string | undefined, number>()
   let byLinks = 0
   const refuseFrom = (count: number, limit: number, whose = '') => {
@@ -170,27 +177,27 @@ function concurrencyLimit(most: number, mostOfLink: number, what: string) {
   return {
     /**
      * Counts one more open request.
-     * @param task the task whose link the caller used; undefined for a logged-in caller
+     * @param holder the holder of the link that the caller used; undefined for a logged-in caller
      * @returns a function that ends it; a second call of it does nothing
      * @throws TOO_MANY_REQUESTS
      */
-    enter(task?: string): () => void {
-      const count = open.get(task) ?? 0
-      if (task === undefined) refuseFrom(count, most)
+    enter(holder?: string): () => void {
+      const count = open.get(holder) ?? 0
+      if (holder === undefined) refuseFrom(count, most)
       else {
         refuseFrom(count, mostOfLink, ' of this link')
         refuseFrom(byLinks, most, ' of links')
         byLinks++
       }
-      open.set(task, count + 1)
+      open.set(holder, count + 1)
       let isOver = false
       return () => {
         if (isOver) return
         isOver = true
-        if (task !== undefined) byLinks--
-        const left = (open.get(task) ?? 1) - 1
-        if (left > 0) open.set(task, left)
-        else open.delete(task)
+        if (holder !== undefined) byLinks--
+        const left = (open.get(holder) ?? 1) - 1
+        if (left > 0) open.set(holder, left)
+        else open.delete(holder)
       }
     },
   }

@@ -170,8 +170,12 @@ export const TASK_ACTION_ROUTES: Route[] = [
 ]
 
 /** Stores the file first, so that a slow upload does not slow down the task. */
-async function retryReport({ hq, server, request, query, link }: Call, id: string, job: string): Promise<Retried> {
-  const leave = server.uploads.enter(link && id)
+async function retryReport(
+  { hq, server, request, query, linkHolder }: Call,
+  id: string,
+  job: string,
+): Promise<Retried> {
+  const leave = server.uploads.enter(linkHolder)
   try {
     const { validate, columns, artifacts } = server.imports[job] ?? {}
     const upload = await openUpload(request, server.limits.uploadBytes)

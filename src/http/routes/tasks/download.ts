@@ -2,7 +2,10 @@
 
 import { LANGUAGE_CODES } from '../../../tasks/languages/index.ts'
 import { FILE_FORMATS, type FileFormat } from '../../../tasks/spreadsheet/format.ts'
-import { streamed } from '../../../tasks/spreadsheet/write.ts'
+import type { TaskStatus } from '../../../tasks/task.ts'
+import type { Redaction } from '../../access/redact.ts'
+import { fileStream } from '../../server/file-stream.ts'
+import { refusalBy, watchLink } from '../../server/link-watch.ts'
 import { flag, oneOf } from '../../server/parameter.ts'
 import { type Call, get, type Route } from '../../server/route.ts'
 import { viewerOf } from '../../server/viewer.ts'
@@ -41,9 +44,11 @@ export const FILE_ROUTES: Route[] = [
       const { hq, path, query } = call
       const { format = 'csv', rows = 'rejected' } = query
       const { language: lang } = viewerOf(call)
-      const { id, name } = await statusWithoutMeta(hq, path)
-      const content = await hq.tasks.get(id).report({ format, rows, lang, ...showOf(call) })
-      return fileOf(content, format, name, rows === 'all' ? ' - rows' : ' - rejected')
+      const task = await statusWithoutMeta(hq, path)
+      const file = { format, part: rows === 'all' ? ' - rows' : ' - rejected' }
+      const rules = rulesFor(call)
+      const show = rules && { show: rules.value, showMessage: rules.message }
+      return send(call, task, file, () => hq.tasks.get(task.id).report({ format, rows, lang, ...show }))
     },
   }),
   get('/api/v1/tasks/{id}/download', {
@@ -57,25 +62,46 @@ export const FILE_ROUTES: Route[] = [
     },
     answers: { 200: FILE },
     async run(call) {
-      const { hq, server, path, request, query, link } = call
-      const { id, name } = await statusWithoutMeta(hq, path)
-      // A waiting download counts as an open stream.
-      const leave = query.wait ? server.streams.enter(link && id) : () => {}
-      try {
-        const format = (await aboutOf(hq, id)).export ?? 'csv'
-        const content = await hq.tasks.get(id).download({ ...query, ...showOf(call), signal: request.signal })
-        return fileOf(streamed(until(leave, content), leave), format, name)
-      } catch (thrown) {
-        leave()
-        throw thrown
-      }
+      const { hq, path, query } = call
+      const task = await statusWithoutMeta(hq, path)
+      const format = (await aboutOf(hq, task.id)).export ?? 'csv'
+      const rules = rulesFor(call)
+      const show = rules && { show: rules.value }
+      return send(call, task, { format }, (signal) => hq.tasks.get(task.id).download({ ...query, ...show, signal }))
     },
   }),
 ]
 
-/** Returns the rules of `redact` for a caller; none for the submitter's own link, which shows the whole file. */
-function showOf({ server: { redaction }, seesAll }: Call<unknown>): { show?: (value: unknown) => unknown } {
-  return redaction.isOn && !seesAll ? { show: (value) => redaction.value(value) } : {}
+/** Returns the rules of `redact` for a caller; undefined for the submitter's own link, which shows the whole file. */
+function rulesFor({ server: { redaction }, seesAll }: Call<unknown>): Redaction | undefined {
+  return redaction.isOn && !seesAll ? redaction : undefined
+}
+
+/** Answers with a file. It counts as open until its client has read it, no longer reads it, or may not read on. */
+async function send(
+  call: Call<unknown>,
+  { id, name }: TaskStatus,
+  { format, part }: { format: FileFormat; part?: string },
+  open: (signal: AbortSignal) => Promise<ReadableStream<Uint8Array>>,
+): Promise<Response> {
+  const { server, request } = call
+  const leave = server.downloads.enter(call.linkHolder)
+  const ending = new AbortController()
+  const onEnd = () => {
+    leave()
+    // A download that waits for a page stops waiting.
+    ending.abort()
+  }
+  try {
+    const content = await open(AbortSignal.any([request.signal, ending.signal]))
+    const watch = watchLink(call, id)
+    const { unreadSeconds } = server.limits
+    const body = fileStream(content, { unreadSeconds, refusal: watch && refusalBy(watch), onEnd })
+    return fileOf(body, format, name, part)
+  } catch (thrown) {
+    onEnd()
+    throw thrown
+  }
 }
 
 /**
@@ -102,14 +128,6 @@ function firstOf(text: string, most: number): string {
   return Array.from(text.slice(0, 2 * most))
     .slice(0, most)
     .join('')
-}
-
-async function* until(end: () => void, content: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
-  try {
-    yield* content as unknown as AsyncIterable<Uint8Array>
-  } finally {
-    end()
-  }
 }
 
 /** Returns a Content-Disposition that every browser reads: RFC 6266, with an ASCII name as a fallback. */

@@ -1,14 +1,11 @@
 /** A task as a stream of server-sent events. */
 
 import { createHash } from 'node:crypto'
-import { codeOf } from '../../../job/errors.ts'
 import { stringifyJson } from '../../../job/json.ts'
-import { endOfToken } from '../../../tasks/link.ts'
 import { isOver, type TaskStatus } from '../../../tasks/task.ts'
-import { tokenOf } from '../../access/access.ts'
 import { eventStream, STREAM_HEADERS } from '../../live/event-stream.ts'
+import { watchLink } from '../../server/link-watch.ts'
 import { get, type Route } from '../../server/route.ts'
-import type { ServerContext } from '../../server/server-context.ts'
 import { statusWithoutMeta } from './queries.ts'
 
 export const STREAM_ROUTE: Route = get('/api/v1/tasks/{id}/stream', {
@@ -24,24 +21,24 @@ export const STREAM_ROUTE: Route = get('/api/v1/tasks/{id}/stream', {
     },
     204: { description: 'The client has received everything, and need not reconnect' },
   },
-  async run({ hq, server, request, url, path, link }) {
+  async run(call) {
+    const { hq, server, request, path } = call
     const status = await statusWithoutMeta(hq, path)
     const seen = request.headers.get('last-event-id') ?? ''
     if (isOver(status) && seen === nameOf(status)) return new Response(null, { status: 204 })
-    const leave = server.streams.enter(link && status.id)
+    const leave = server.streams.enter(call.linkHolder)
     const { unreadSeconds } = server.limits
-    const access =
-      link && linkAccess(server, { id: status.id, token: tokenOf(request, url) ?? '', now: () => hq.now() })
+    const link = watchLink(call, status.id)
     let known = seen
     const stream = eventStream<TaskStatus | null>({
       unreadSeconds,
-      isOver: () => access?.hasEnded() === true,
+      isOver: () => link?.hasEnded() === true,
       onEnd: leave,
       subscribe(offer) {
         offer(status)
         return server.watchTask(status.id, {
           onStatus(now) {
-            access?.check()
+            link?.check()
             offer(now)
           },
           onError: () => {
@@ -66,28 +63,4 @@ export const STREAM_ROUTE: Route = get('/api/v1/tasks/{id}/stream', {
 /** Returns an id for a status; a change of the estimated time alone does not change it. */
 function nameOf({ ratePerSecond, etaSeconds, ...shown }: TaskStatus): string {
   return createHash('sha1').update(stringifyJson(shown)).digest('base64url').slice(0, 16)
-}
-
-/** How often the store is asked whether the link of a stream was revoked. */
-const CHECK_MS = 1000
-
-/** Watches the link of a stream. `hasEnded` returns whether it has expired or was revoked, as of the last `check`. */
-function linkAccess({ links }: ServerContext, { id, token, now }: { id: string; token: string; now: () => number }) {
-  const until = endOfToken(token)
-  let isRevoked = false
-  let checkedAt = performance.now()
-  return {
-    hasEnded: () => isRevoked || (until !== undefined && now() >= until * 1000),
-    check(): void {
-      if (performance.now() - checkedAt < CHECK_MS) return
-      checkedAt = performance.now()
-      links.opens({ task: id }, token).then(
-        () => {},
-        (thrown) => {
-          // A task that was deleted is reported by the poller. A store that does not answer is asked again.
-          if (codeOf(thrown) === 'UNAUTHORIZED') isRevoked = true
-        },
-      )
-    },
-  }
 }
