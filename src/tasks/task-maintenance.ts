@@ -180,18 +180,20 @@ export class TaskMaintenance extends Maintenance {
   }
 
   /** Returns the open rows that are neither in the backlog nor parked, and were not seen. */
-  async #missingRows(store: Store, { id }: TaskRecord, seen: Seen): Promise<EventRecord[]> {
+  async #missingRows(store: Store, { id, counts, backlog }: TaskRecord, seen: Seen): Promise<EventRecord[]> {
     const away: EventRecord[] = []
+    // Rows of the backlog may lie before, between and behind the others: their number shows when all others are read.
+    const outside = { enqueued: counts.enqueued - backlog, working: counts.working }
     for (const status of ['enqueued', 'working'] as const) {
+      let left = outside[status]
+      if (left <= 0) continue
       for await (const page of eventPages(store, id, { status: [status] })) {
+        const others = page.filter(({ location }) => location !== 'backlog')
         away.push(
-          ...page.filter(
-            ({ location, index, deferredUntil }) =>
-              location !== 'backlog' && deferredUntil === undefined && !seen.get(id)?.has(index),
-          ),
+          ...others.filter(({ index, deferredUntil }) => deferredUntil === undefined && !seen.get(id)?.has(index)),
         )
-        // Rows that were never in the queue come behind all that were.
-        if (page.every(({ location }) => location === 'backlog')) break
+        left -= others.length
+        if (left <= 0) break
       }
     }
     return away

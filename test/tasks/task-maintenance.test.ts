@@ -97,6 +97,23 @@ test('a missing row is found among any number of scheduled or waiting tracked jo
   expect(await task.reasons()).toEqual([{ status: 'error', code: 'ran-elsewhere', count: 1 }])
 })
 
+test('a missing row is found behind any number of rows that were put back into the backlog', async () => {
+  const { hq, clock } = bench()
+  const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
+  const args = Array.from({ length: 600 }, (_, i): [number] => [i])
+  const task = await hq.tasks.create(Row, args, { window: 1 })
+  await task.cancel()
+  // Rows run in the order in which they are put back: the last one is in the queue, and the others are in the backlog.
+  await task.retry({ rows: args.map((_, i) => ({ index: 599 - i })) })
+  expect(await task.status()).toMatchObject({ backlog: 599, counts: { enqueued: 600 } })
+  const robbed = await rob(hq, 'nobody', 9, clock.now())
+  expect(robbed.map((text) => JSON.parse(text).args)).toContainEqual([599])
+  clock.ahead = DAY
+  await maintenanceOf(hq, clock.now).run()
+  expect(await task.status()).toMatchObject({ backlog: 598 })
+  expect((await hq.store.jobs.peek('nobody', 0, 9)).map((text) => JSON.parse(text).args)).toEqual([[598]])
+})
+
 test('a row whose job moved to another queue stays open; one in the dead set ends as dead', async () => {
   const { hq, clock } = bench()
   const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
