@@ -171,13 +171,13 @@ export const STATUS = {
    */
   TASK_NOT_DONE: 409,
   /**
-   * Pages of the export were rejected, or are no longer kept: its file would have gaps.
-   * What to do: Retry the rejected pages, or create the export again.
+   * Pages of the export were rejected, are no longer kept, or were never added (it was interrupted): its file would have gaps.
+   * What to do: Retry the rejected pages, resume the export, or create it again.
    */
   EXPORT_INCOMPLETE: 409,
   /**
-   * Another producer resumed this task: this one must stop adding rows.
-   * What to do: Nothing: the other producer adds the rows.
+   * Another producer resumed this task, or the lease of this one ran out: it must stop adding rows.
+   * What to do: If the task is `interrupted`, resume it. Otherwise nothing: the other producer adds the rows.
    */
   TASK_TAKEN_OVER: 409,
   /**

@@ -24,7 +24,7 @@ export interface ExportFileOptions {
 export interface DownloadOptions {
   /** Starts at once and waits for missing pages. Default: the export must have ended. */
   wait?: boolean
-  /** Leaves out rejected pages. Default: they are an error. */
+  /** Leaves out rejected pages, and those that an interrupted export lacks. Default: they are an error. */
   partial?: boolean
   /** Changes each row before it is written. Default: unchanged. */
   show?: (row: unknown) => unknown
@@ -59,11 +59,12 @@ export function exportMeta({ format = 'csv', columns, artifacts = 'store' }: Exp
 async function* exportedPages(
   app: AppPort,
   record: TaskRecord,
-  { wait = false, partial = false, show, signal }: DownloadOptions = {},
+  options: DownloadOptions = {},
 ): AsyncGenerator<PageRows> {
+  const { partial = false, show } = options
   const { dir } = exportOf(record)
   const parts = partsOf(app.store, record.id, dir)
-  for await (const event of endedInOrder(app, record.id, wait, signal)) {
+  for await (const event of endedInOrder(app, record.id, options)) {
     const rows = event.status === 'finished' ? await parts.get(event.index) : null
     if (rows) yield show ? (rows.map(show) as unknown as PageRows) : rows
     else if (!partial) throw incomplete(record.id, event)
@@ -97,7 +98,7 @@ const PARTIAL = { option: 'partial', value: true, hint: 'ask for the rest with p
 /** Refuses an incomplete export before anything is written. @throws TASK_NOT_DONE, EXPORT_INCOMPLETE */
 function refuseUnfinished(record: TaskRecord, { wait, partial }: DownloadOptions): void {
   const { counts, id, total } = record
-  const ended = record.state === 'done' || record.state === 'cancelled'
+  const ended = hasEnded(record)
   if (!ended && !wait) {
     const done = total - counts.enqueued - counts.working
     const hint = 'download with wait'
@@ -111,15 +112,18 @@ function refuseUnfinished(record: TaskRecord, { wait, partial }: DownloadOptions
   }
 }
 
+function hasEnded({ state }: TaskRecord): boolean {
+  return state === 'done' || state === 'cancelled'
+}
+
 async function* endedInOrder(
   app: AppPort,
   id: string,
-  wait: boolean,
-  signal?: AbortSignal,
+  { wait = false, partial = false, signal }: DownloadOptions,
 ): AsyncGenerator<EventRecord> {
   for (let after = -1; ; ) {
     signal?.throwIfAborted()
-    // Read before the events, so that no row added meanwhile is missed.
+    // Read before the events: if the task had ended by then, the events are complete. Until then its pages may add others.
     const record = await retryTransient(() => findTask(app, id))
     const events = await retryTransient(() => app.store.tasks.events(id, { after, limit: PAGE }))
     let open = false
@@ -131,12 +135,14 @@ async function* endedInOrder(
       yield event
       after = event.index
     }
-    const all = !record.adding && after + 1 >= record.total
-    if (all || (!open && events.length === 0 && !wait)) return
+    const isRead = after + 1 >= record.total
+    if ((isRead && hasEnded(record)) || (!open && events.length === 0 && !wait)) return
     if (!open && events.length > 0) continue
     if (!wait) throw new HighkiqError('TASK_NOT_DONE', `task ${id} still runs: page ${after + 1} has not ended`)
-    if (record.state === 'interrupted' && after + 1 >= record.total) {
-      throw new HighkiqError('EXPORT_INCOMPLETE', `task ${id} was interrupted: pages are missing`)
+    if (isRead && record.state === 'interrupted' && record.counts.enqueued + record.counts.working === 0) {
+      if (partial) return
+      const message = `task ${id} was interrupted, so pages are missing: resume adding them, or ${PARTIAL.hint}`
+      throw new HighkiqError('EXPORT_INCOMPLETE', message, PARTIAL)
     }
     await sleep(POLL_MS, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted())
   }

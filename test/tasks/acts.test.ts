@@ -426,6 +426,55 @@ describe('an export', () => {
       '5,"ß, ""quoted"""',
     ])
   })
+  test('a download that waits has the pages that a running page adds between two reads of the download', async () => {
+    const { hq, work } = bench()
+    const [begun, go, more] = [new Heard<number>(), gate(), gate()]
+    const More = hq.job('More', async (_ctx, n: number) => {
+      await more.opened
+      return [{ n }]
+    })
+    const Page = hq.job('Page', async (ctx, n: number) => {
+      begun.say(n)
+      await go.opened
+      await ctx.task?.add(More, [[n + 1]])
+      return [{ n }]
+    })
+    const task = await hq.tasks.export(Page, [0], { format: 'ndjson' })
+    await work({ concurrency: 2 })
+    await begun.atLeast(1)
+    const file = await task.download({ wait: true })
+    const find = hq.store.tasks.find.bind(hq.store.tasks)
+    let [isFirst, hasEnded] = [true, false]
+    // The first page ends after the download has read the task, and before it reads the pages.
+    hq.store.tasks.find = async (id) => {
+      const record = await find(id)
+      if (hasEnded) more.open()
+      if (!isFirst) return record
+      isFirst = false
+      go.open()
+      await until(async () => (await hq.store.tasks.events(id, { limit: 1 }))[0]?.status === 'finished')
+      hasEnded = true
+      return record
+    }
+    expect(await new Response(file as never).text()).toBe('{"n":0}\n{"n":1}\n')
+  })
+  test('a download that waits refuses an interrupted export, and with partial has the pages that are there', async () => {
+    const { hq, work, clock } = bench()
+    const Page = hq.job('Page', async (_ctx, n: number) => [{ n }])
+    const task = await hq.tasks.export(Page, [0], { format: 'ndjson' })
+    const { tasks, workers } = hq.store
+    await workers.join('producer', { queues: ['default'], seconds: 60, host: 'elsewhere' })
+    await tasks.openAdding(task.id, 'producer', clock.now())
+    await tasks.endAdding(task.id, 'producer', clock.now(), true)
+    await work()
+    const read = async (partial: boolean) =>
+      new Response((await task.download({ wait: true, partial })) as never).text()
+    await expect(read(false)).rejects.toMatchObject({
+      code: 'EXPORT_INCOMPLETE',
+      message: expect.stringContaining('was interrupted'),
+    })
+    expect(await read(true)).toBe('{"n":0}\n')
+  })
   test("a page that can't become a file ends as error at once, with the reason", async () => {
     const { hq, work } = bench()
     const pages: unknown[][] = [
