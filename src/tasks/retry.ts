@@ -43,7 +43,7 @@ export async function retryTask(app: AppPort, record: TaskRecord, options: Retry
   const { id, queue, run } = record
   try {
     await producer.join(queue)
-    const started = await store.tasks.startRun(id, run, producer.token, now())
+    const started = await retryTransient(() => store.tasks.startRun(id, run, producer.token, now()))
     if (started === null) throw unknownTask(id)
     if (started !== 'ok') throw busy(id, started)
     retried.run = run + 1
@@ -147,7 +147,9 @@ async function removeFromQueue(
 /** Returns the dead-set entries of a task's rows, by the index of the row. */
 async function deadEntries({ store }: AppPort, id: string): Promise<Map<number, Entry>> {
   const found = new Map<number, Entry>()
-  for await (const { items } of pages((after) => store.search.scanSet('dead', `"${id}"`, { after, limit: PAGE }))) {
+  const read = (after: string | undefined) =>
+    retryTransient(() => store.search.scanSet('dead', `"${id}"`, { after, limit: PAGE }))
+  for await (const { items } of pages(read)) {
     for (const entry of items) {
       const payload = readPayload(entry.text)
       if (payload?.hk_task !== id) continue

@@ -1,5 +1,5 @@
 /** Rejected rows run once more: which, what is counted, and what is refused. */
-import { BusinessFailure, type Highkiq, type Task } from 'highkiq'
+import { BusinessFailure, type Highkiq, HighkiqError, type Task } from 'highkiq'
 import { expect, test } from 'vitest'
 import { all, bench, Heard, until } from '../engine/bench.ts'
 
@@ -44,6 +44,37 @@ test('a retry without rows starts no run and pushes no callback', async () => {
   expect(await none.retry({ rows: [{ index: 1 }] })).toEqual({ ...NOTHING, run: 1, dropped: 1 })
   expect(await none.status()).toMatchObject({ state: 'done', run: 1 })
   expect(await queue('calls')).toHaveLength(2)
+})
+
+test('a retry whose first answers of the store are lost runs all its rows, in one run', async () => {
+  const { hq, work, queue } = bench()
+  let isStrict = true
+  const Row = hq.job('Row', { retry: 0 }, async () => {
+    if (isStrict) throw new Error('broken')
+  })
+  const Done = hq.job('Done', { queue: 'calls' }, async (_ctx, _id: string, _run: number) => {})
+  const task = await hq.tasks.create(Row, [[]], { onDone: Done })
+  await work()
+  await task.wait({ every: 10 })
+  isStrict = false
+  const { tasks, search } = hq.store
+  const [startRun, scanSet] = [tasks.startRun.bind(tasks), search.scanSet.bind(search)]
+  tasks.startRun = async (...call) => {
+    tasks.startRun = startRun
+    await startRun(...call)
+    throw new HighkiqError('STORE_TIMEOUT', 'the answer was lost')
+  }
+  search.scanSet = async () => {
+    search.scanSet = scanSet
+    throw new HighkiqError('STORE_UNREACHABLE', 'the connection was lost')
+  }
+  expect(await task.retry()).toEqual({ ...NOTHING, run: 2, rows: 1 })
+  expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', run: 2, counts: { finished: 1 } })
+  const calls = await queue('calls')
+  expect(calls.map(({ args }) => args)).toEqual([
+    [task.id, 1],
+    [task.id, 2],
+  ])
 })
 
 test('rows of a report are counted by their outcome', async () => {
