@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { Store } from '../store/contract.ts'
 import { claimFile } from './duplicate-import.ts'
 
@@ -18,11 +18,16 @@ function memory(): Remember {
 
 const MINUTE = 60_000
 
-/** Claims a file in a store that has a task for each claim, or none. */
-function claim(remember: Remember, has: 'task' | 'no task', id: string, now: number, options = {}) {
+/** Claims a file in a store that has a task for each claim, or none. The claim is not renewed. */
+async function claim(remember: Remember, has: 'task' | 'no task', id: string, now: number, options = {}) {
+  const claimed = await claimFile(storeOf(remember, has), { key: 'k', id, now: () => now, ...options })
+  claimed.end()
+  return claimed
+}
+
+function storeOf(remember: Remember, has: 'task' | 'no task'): Store {
   const tasks = { find: async () => (has === 'task' ? {} : null) }
-  const store = { results: { remember }, tasks } as unknown as Store
-  return claimFile(store, { key: 'k', id, now, ...options })
+  return { results: { remember }, tasks } as unknown as Store
 }
 
 test('a second import of the same bytes is refused with the id of the first task', async () => {
@@ -43,8 +48,8 @@ test('of two simultaneous imports one continues', async () => {
 
 test('a claim is free after its release, without a task, and after its task was deleted', async () => {
   const remember = memory()
-  const release = await claim(remember, 'no task', 'first', 0)
-  await release()
+  const first = await claim(remember, 'no task', 'first', 0)
+  await first.undo()
   await claim(remember, 'no task', 'second', 1)
   await claim(remember, 'no task', 'third', 2 * MINUTE)
   await expect(claim(remember, 'task', 'fourth', 2 * MINUTE)).rejects.toMatchObject({ details: { task: 'third' } })
@@ -67,9 +72,32 @@ test('an import with a given id may start again and keeps its claim', async () =
 test('a second import with allowDuplicate takes the claim, unless it created no task', async () => {
   const remember = memory()
   await claim(remember, 'task', 'first', 0)
-  const undo = await claim(remember, 'task', 'second', 1, { allowDuplicate: true })
+  const second = await claim(remember, 'task', 'second', 1, { allowDuplicate: true })
   const third = () => claim(remember, 'task', 'third', 2)
   await expect(third()).rejects.toMatchObject({ details: { task: 'second' } })
-  await undo()
+  await second.undo()
   await expect(third()).rejects.toMatchObject({ details: { task: 'first' } })
+})
+
+test('an import that creates its task after minutes keeps its claim meanwhile, and undoes it if it creates none', async () => {
+  vi.useFakeTimers({ now: 0 })
+  onTestFinished(() => void vi.useRealTimers())
+  const remember = memory()
+  const slow = await claimFile(storeOf(remember, 'no task'), { key: 'k', id: 'slow', now: Date.now })
+  await vi.advanceTimersByTimeAsync(5 * MINUTE)
+  const second = () => claim(remember, 'no task', 'second', Date.now())
+  await expect(second()).rejects.toMatchObject({
+    details: { task: 'slow' },
+    message: expect.stringContaining('1970-01-01T00:00:00'),
+  })
+  await slow.undo()
+  await second()
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('an import whose process died before it created its task keeps its claim for a minute', async () => {
+  const remember = memory()
+  await claim(remember, 'no task', 'gone', 0)
+  await expect(claim(remember, 'no task', 'second', MINUTE - 1)).rejects.toMatchObject({ details: { task: 'gone' } })
+  await claim(remember, 'no task', 'third', MINUTE)
 })

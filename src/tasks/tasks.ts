@@ -11,7 +11,7 @@ import { newTaskId } from '../job/payload.ts'
 import { addToTask, type CreateTask, createTask } from './create.ts'
 import { type EndedRow, failRow, finishRow } from './deferred.ts'
 import { type DryRun, dryRun } from './dry-run.ts'
-import { claimFile } from './duplicate-import.ts'
+import { claimFile, type FileClaim } from './duplicate-import.ts'
 import { eventOf, type TaskEvent } from './event.ts'
 import { EXPORT_FILE, type ExportFileOptions, exportMeta } from './export.ts'
 import { checkSource, type ImportRows, openImport, READING, READING_NAMES } from './import.ts'
@@ -165,7 +165,7 @@ export class Tasks {
       ...given(rest, ['rowKey', 'maxRows']),
       ...(reading.validate ? { validated: true as const } : {}),
     }
-    let releaseClaim: (() => Promise<void>) | undefined
+    let claim: FileClaim | undefined
     try {
       if (interrupted) {
         checkSameTable(interrupted, file)
@@ -174,7 +174,7 @@ export class Tasks {
       }
       const digest = await file.digest()
       const key = `import:${job.name}:${digest}:${rest.sheet ?? ''}`
-      if (digest) releaseClaim = await claimFile(store, { key, id, now: now(), allowDuplicate })
+      if (digest) claim = await claimFile(store, { key, id, now, allowDuplicate })
       await this.#create(job, file.rows, {
         ...given({ name: known.name }),
         ...given(rest, CREATE_NAMES),
@@ -184,10 +184,11 @@ export class Tasks {
       return new Task(this.#app, id, encoding())
     } catch (thrown) {
       // The claim of the bytes stays only if the task exists.
-      const made = releaseClaim && (await store.tasks.find(id).catch(() => undefined))
-      if (made === null) await releaseClaim?.().catch(() => {})
+      const made = claim && (await store.tasks.find(id).catch(() => undefined))
+      if (made === null) await claim?.undo().catch(() => {})
       throw thrown
     } finally {
+      claim?.end()
       await file.close()
     }
   }
