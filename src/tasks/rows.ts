@@ -102,8 +102,8 @@ export class RowWriter {
   }
 
   #keep(row: Row, stored: NewRow): void {
-    this.#last = row
     this.#app.client.writer.weigh(this.#target.payload.class, stored.args)
+    this.#last = row
     this.#chunk.push(stored)
     this.#characters += stored.args.length + (stored.source?.length ?? 0)
   }

@@ -164,6 +164,17 @@ test('the report has rows as they were read, also if validation changed them', a
   await expect(wrong).rejects.toMatchObject({ code: 'INVALID_OPTION' })
 })
 
+test('an import that a too large row has interrupted resumes with the file in which that row is corrected', async () => {
+  const { hq } = newApp({ maxArgsBytes: { warn: 100, refuse: 200 } })
+  const Row = hq.job('Row', async (_ctx, _row: object) => {})
+  const stored = Array.from({ length: 1002 }, (_, i) => `sku-${i},${i}`)
+  const file = (note: string) => Buffer.from(['sku,note', ...stored, `last,${note}`].join('\n'))
+  const { code, details } = await hq.tasks.import(Row, file('x'.repeat(300))).catch((error) => error)
+  expect(code).toBe('ARGS_TOO_LARGE')
+  const task = await hq.tasks.import(Row, file('x'), { resume: details.task })
+  expect(await task.status()).toMatchObject({ total: 1003, state: 'running' })
+})
+
 test('an interrupted import resumes only with its own file, which may change after the stored rows', async () => {
   const { hq } = newApp()
   const Row = hq.job('Row', async (_ctx, _row: object) => {})
