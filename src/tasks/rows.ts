@@ -260,7 +260,8 @@ function without(payload: Payload, fields: string[]): Payload {
 export function refuse(answer: AddAnswer, id: string): void {
   if (answer.ok) return
   if (answer.reason === 'taken-over' || answer.reason === 'gap') {
-    throw new HighkiqError('TASK_TAKEN_OVER', `another producer resumed task ${id}: this one must stop adding rows`)
+    const message = `this producer may no longer add rows to task ${id}: another one took over, or its own lease ran out (then the task is interrupted: resume adding)`
+    throw new HighkiqError('TASK_TAKEN_OVER', message)
   }
   if (answer.reason === 'unknown') throw unknownTask(id)
   throw new HighkiqError('TASK_ENDED', `task ${id} has ended: nothing can be added`)

@@ -40,7 +40,10 @@ export interface NewRow {
   rejected?: { status: 'failed' | 'cancelled'; code?: string; messages: Message[] }
 }
 
-/** `gap`: the producer's cursor is `cursor`, not `from`, and nothing was added. A repeated chunk is `ok` and adds nothing. */
+/**
+ * `gap`: the producer's cursor is `cursor`, not `from`, and nothing was added. A repeated chunk is `ok` and adds nothing.
+ * `taken-over`: another producer has replaced this one, or it is lost: it was claimed, or broke off.
+ */
 export type AddAnswer =
   | { ok: true; total: number }
   | { ok: false; reason: 'unknown' | 'ended' | 'taken-over' | 'gap'; cursor: number }
@@ -131,7 +134,8 @@ export interface TaskStore {
   openAdding(task: string, producer: string, now: number, instead?: string): Promise<AddAnswer>
   /**
    * Ends adding for a producer. When no producer is left, `adding` becomes `running`, or `done` if all events are final.
-   * With `interrupted` its source broke off: the added rows run, and the task says so. Idempotent.
+   * With `interrupted` its source broke off: the added rows run, and the task says so. Idempotent. A lost producer gets
+   * `taken-over`, except with `interrupted`: its task stays interrupted.
    */
   endAdding(task: string, producer: string, now: number, interrupted?: boolean): Promise<AddAnswer>
   /** Changes a task. null: there is no such task. `ended`: it is done or cancelled. */

@@ -164,7 +164,7 @@ class Life {
     if (refused >= 0) sure(chunk[refused]).rejected = { status: 'failed', code: 'refused', messages: [] }
     const answer = await t.store.tasks.addRows(task.id, name, producer.cursor, chunk, NOW)
     if (producer.state !== 'open') {
-      const reason = producer.state === 'replaced' ? 'taken-over' : 'ended'
+      const reason = producer.state === 'ended' ? 'ended' : 'taken-over'
       expect(answer).toEqual({ ok: false, reason, cursor: producer.cursor })
       return
     }
@@ -188,7 +188,7 @@ class Life {
     const [name, producer] = found
     for (let again = 0; again < 2; again++) {
       const { ok } = await this.t.store.tasks.endAdding(this.task.id, name, NOW, interrupted)
-      expect(ok).toBe(producer.state !== 'replaced')
+      expect(ok).toBe(producer.state !== 'replaced' && (producer.state !== 'broken' || interrupted))
       this.model.endAdding(producer, interrupted)
     }
   }

@@ -215,6 +215,27 @@ export const taskProducers: Case[] = [
     },
   },
   {
+    name: 'a claimed producer that still runs is told so at its next chunk and at its end, until another one resumes',
+    async run(t) {
+      const producer = await t.owner()
+      const task = spec(1, { producer })
+      await t.store.tasks.create(task)
+      await t.store.tasks.addRows(task.id, producer, 0, rows(0, 2), NOW)
+      await t.store.workers.claim(producer)
+      const lost = { ok: false, reason: 'taken-over', cursor: 2 }
+      expect(await t.store.tasks.addRows(task.id, producer, 2, rows(2, 1), NOW)).toEqual(lost)
+      expect(await t.store.tasks.endAdding(task.id, producer, NOW)).toEqual(lost)
+      expect(await t.store.tasks.openAdding(task.id, producer, NOW)).toEqual(lost)
+      // What it had stored before is stored, and it may say that it breaks off.
+      expect(await t.store.tasks.addRows(task.id, producer, 0, rows(0, 2), NOW)).toEqual({ ok: true, total: 2 })
+      expect(await t.store.tasks.endAdding(task.id, producer, NOW, true)).toEqual({ ok: true, total: 2 })
+      expect(await expectExact(t, task)).toMatchObject({ state: 'interrupted', total: 2 })
+      await t.store.tasks.openAdding(task.id, 'next', NOW, producer)
+      await t.store.tasks.endAdding(task.id, 'next', NOW)
+      expect(await expectExact(t, task)).toMatchObject({ state: 'running', total: 2 })
+    },
+  },
+  {
     name: 'the death of the producer of a paused task shows after a resume',
     async run(t) {
       const producer = await t.owner()

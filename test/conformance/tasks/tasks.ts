@@ -196,7 +196,7 @@ export const tasks: Case[] = [
       expect(states).toEqual(['interrupted', 'running', 'adding'])
       expect(await t.store.tasks.addRows(mine.id, producer, 1, rows(1, 1), NOW)).toMatchObject({
         ok: false,
-        reason: 'ended',
+        reason: 'taken-over',
       })
       const owner = await t.owner()
       const taken = await t.fetch(owner, 'q', 9)
@@ -214,7 +214,7 @@ export const tasks: Case[] = [
       expect(await record(t, task)).toMatchObject({ state: 'interrupted', total: 2, finishedAt: null })
       expect(await t.store.tasks.addRows(task.id, PRODUCER, 2, rows(2, 1), NOW)).toMatchObject({
         ok: false,
-        reason: 'ended',
+        reason: 'taken-over',
       })
     },
   },

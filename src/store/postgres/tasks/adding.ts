@@ -50,8 +50,8 @@ export class Adding extends Tables {
     const cursor = producer?.cursor ?? 0
     if (row ? false : !producer || producer.state === REPLACED) return { ok: false, reason: 'taken-over', cursor }
     if (from + rows.length <= cursor) return { ok: true, total: task.total }
-    const ended = row ? hasEnded(task) || isStopped(task) : producer?.state !== OPEN
-    if (ended) return { ok: false, reason: 'ended', cursor }
+    if (row && (hasEnded(task) || isStopped(task))) return { ok: false, reason: 'ended', cursor }
+    if (!row && producer?.state !== OPEN) return refusal(producer)
     if (from !== cursor) return { ok: false, reason: 'gap', cursor }
     if (rows.every(isBare)) {
       const texts = rows.map(({ args }) => args)
@@ -101,7 +101,9 @@ export class Adding extends Tables {
   async end(ledger: TaskLedger, name: string, interrupted: boolean): Promise<AddAnswer> {
     const { task } = ledger
     const producer = await this.#find(task, name)
-    if (!producer || producer.state === REPLACED) return refusal(producer)
+    // The task of a lost producer stays interrupted.
+    if (!producer || producer.state === REPLACED || (producer.state === BROKEN && !interrupted))
+      return refusal(producer)
     // A repeated call changes nothing.
     if (producer.state === OPEN) await this.#close(ledger, producer, interrupted)
     return { ok: true, total: task.total }
@@ -167,6 +169,6 @@ function isBare({ number, source, job, rejected }: NewRow): boolean {
 export const UNKNOWN: AddAnswer = { ok: false, reason: 'unknown', cursor: 0 }
 
 function refusal(producer: Producer | undefined): AddAnswer {
-  const replaced = !producer || producer.state === REPLACED
-  return { ok: false, reason: replaced ? 'taken-over' : 'ended', cursor: producer?.cursor ?? 0 }
+  const reason = producer?.state === ENDED ? 'ended' : 'taken-over'
+  return { ok: false, reason, cursor: producer?.cursor ?? 0 }
 }

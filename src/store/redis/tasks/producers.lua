@@ -41,3 +41,8 @@ local function cursorOf(ledger, name)
   local prefix, cursor = string.match(redis.call('HGET', KEYS[ledger.base], 'cursor:' .. name) or '', '^(x?)(%d+)$')
   return tonumber(cursor), prefix == 'x'
 end
+
+-- Returns whether a producer was lost, and no other one has taken over.
+local function isLost(ledger, name)
+  return string.find('\n' .. ledger.broken .. '\n', '\n' .. name .. '\n', 1, true) ~= nil
+end

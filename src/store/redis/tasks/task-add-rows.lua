@@ -24,6 +24,7 @@ else
   if not at or isGone then return { 'taken-over', at or 0 } end
 end
 if from + count <= at then return { 'ok', ledger.total } end
+if not isRow and isLost(ledger, producer) then return { 'taken-over', at } end
 if ledger.state ~= 'open' or not isRow and not producerLine(ledger, producer) then return { 'ended', at } end
 if from ~= at then return { 'gap', at } end
 

@@ -10,7 +10,7 @@ refuse(wrong(KEYS[13], 'hash'))
 if not ledger then return { 'unknown', 0 } end
 local at, isGone = cursorOf(ledger, producer)
 local kind = closeProducer(ledger, KEYS[13], producer)
-if not at or isGone then return { 'taken-over', at or 0 } end
+if not at or isGone or broken == '' and isLost(ledger, producer) then return { 'taken-over', at or 0 } end
 if kind == 'a' and broken == '1' then ledger.broken = withLine(ledger.broken, producer) end
 if kind == 'a' and ledger.producers == '' then checkMaxFailures(ledger, true) end
 closeLedgers()

@@ -10,7 +10,7 @@ refuse(wrong(KEYS[13], 'hash'))
 if not ledger then return { 'unknown', 0 } end
 local at, isGone = cursorOf(ledger, producer)
 if producerLine(ledger, producer) then return { 'ok', ledger.total } end
-if at then return { isGone and 'taken-over' or 'ended', at } end
+if at then return { (isGone or isLost(ledger, producer)) and 'taken-over' or 'ended', at } end
 if ledger.state ~= 'open' then return { 'ended', 0 } end
 local cursor = 0
 if instead ~= '' then
