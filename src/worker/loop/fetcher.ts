@@ -210,8 +210,9 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     if (control.isBehind || !cancellations.isEmpty) this.#ended.push(...endedJobs(sent, answer))
     if (control.isBehind && !(await this.#readControl(owner, answer.fetched))) return true
     this.#withdrawOfEnded()
-    if (this.#slots.state === 'stopping') this.#slots.requeue(answer.fetched)
-    else this.#slots.add(answer.fetched)
+    this.#slots.add(answer.fetched)
+    // The capsule became quiet during the call: its jobs are requeued, after newer ones that calls under way bring.
+    if (this.#slots.state !== 'open') this.#askRequeuePrefetched()
     if (!sent.isRecorded && this.engine.recording.mayBeOn()) await this.#recordLate(sent, answer)
     if (allApplied) return true
     throw new HighkiqError(

@@ -89,7 +89,10 @@ export class Slots {
     for (const { ctx } of this.running.all) ctx.abort(code, message)
   }
 
-  /** Gives fetched jobs slots, after those that were fetched ahead. Jobs without a free slot wait for one. */
+  /**
+   * Gives fetched jobs slots, after those that were fetched ahead. Jobs without a free slot wait for one. While the capsule is
+   * quiet, all of them wait to be requeued.
+   */
   add(fetched: readonly FetchedJob[]): void {
     this.prefetch.answered()
     for (const job of fetched) this.prefetch.add(job)
@@ -380,7 +383,7 @@ export class Slots {
    * block the others.
    */
   #fill(): void {
-    while (this.running.size < this.#options.concurrency) {
+    while (this.state === 'open' && this.running.size < this.#options.concurrency) {
       const next = this.prefetch.shift()
       if (!next) return
       try {
