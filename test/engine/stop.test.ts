@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { type Bench, bench, gate, Heard, until } from './bench.ts'
+import { type Bench, bench, gate, Heard, promptly, until } from './bench.ts'
 
 /** A job that runs until its gate opens or, if it listens, until it is told to end. */
 function patient({ hq }: Bench, listens = true) {
@@ -36,6 +36,42 @@ test('a quiet worker fetches no more jobs; running jobs end and are counted', as
   expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 1, fetched: 0 })
   await worker.quiet()
   await worker.stop()
+})
+
+test('jobs that arrive after the worker became quiet go back to the front of their queue and do not start', async () => {
+  const t = bench()
+  const { J, began } = patient(t)
+  await J.performBulk([['a'], ['b'], ['c']])
+  const { workers } = t.hq.store
+  const settleAndFetch = workers.settleAndFetch.bind(workers)
+  const fetched = new Heard<number>()
+  const { opened, open } = gate()
+  workers.settleAndFetch = async (owner, step) => {
+    const answer = await settleAndFetch(owner, step)
+    if (answer.fetched.length > 0) {
+      fetched.say(answer.fetched.length)
+      await opened
+    }
+    return answer
+  }
+  const worker = await t.work({ concurrency: 2 })
+  expect(await fetched.atLeast(1)).toEqual([2])
+  await worker.quiet()
+  open()
+  await until(async () => (await t.hq.store.metrics.totals()).fetched === 0)
+  expect(began.all).toEqual([])
+  const left = await t.queue()
+  expect(left.map(({ args }) => args[0])).toEqual(['a', 'b', 'c'])
+  expect(left.every(({ hk_crashes }) => hk_crashes === undefined)).toBe(true)
+})
+
+test('stop does not wait for a lease thread whose store does not answer', async () => {
+  const t = bench()
+  const module = 'data:text/javascript,export const openRenewer = () => new Promise(() => {})'
+  t.hq.store.workers.renewer = () => ({ module, options: {} })
+  const worker = await t.work()
+  await promptly(2, worker.stop())
+  expect(await t.hq.store.workers.leases()).toEqual([])
 })
 
 test('a quiet worker moves no due jobs; another one does', async () => {

@@ -5,6 +5,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { within } from '../../job/wait.ts'
 import type { Renewer } from '../../store/contract.ts'
 import { Thread } from '../../thread.ts'
 import type { Engine, HeldLease } from '../engine.ts'
@@ -42,6 +43,8 @@ export type FromThread = { lost: string } | { error: string } | { unblocked: Blo
 
 /** The wait before a failed thread is started again. */
 const RESTART_MS = 500
+/** A stopped thread that has not ended after this time is terminated: its store may not answer. */
+const STOP_MS = 1000
 /**
  * The part of a lease in which its worker starts jobs. No observer claims the lease of a living process before all of it has passed
  * since the renewal, and the lease thread renews after each third: one renewal may fail.
@@ -105,7 +108,7 @@ export class LeaseRenewer implements HeldLease {
     if (!thread) return
     const exited = new Promise((resolve) => thread.once('exit', resolve))
     thread.postMessage({ stop: true } satisfies ToThread)
-    await exited
+    if (!(await within(STOP_MS, exited))) void thread.terminate()
   }
 
   #begin(): void {
