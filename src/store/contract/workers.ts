@@ -41,9 +41,10 @@ export interface Branch {
 
 /**
  * `ok` – applied. `fenced` – the ticket does not belong to this owner any more, because it was settled before or the
- * lease was lost; nothing changed. `error` – the store could not apply it now, and nothing changed; ask again.
+ * lease was lost; nothing changed. `error` – the store could not apply it now, and nothing changed; ask again. `untried` – the
+ * store failed before it came to it, or while it applied it; ask again.
  */
-export type SettleAnswer = 'ok' | 'fenced' | 'error'
+export type SettleAnswer = 'ok' | 'fenced' | 'error' | 'untried'
 
 /** `superseded` – the event has moved on without this attempt. Settle the attempt without running the handler. */
 export type StartAnswer = 'ok' | 'superseded'
@@ -106,7 +107,8 @@ export type Rescue = Omit<OrphanedJob, 'text'> & Move
 
 /**
  * How a lease thread renews leases on its own. `module` exports `openRenewer(options)`, which returns an object with
- * `renew(owner, seconds)` (false: the lease is lost) and `close()`. Both properties must survive `postMessage`.
+ * `renew(owner, seconds, isWanted)` (false: the lease is lost) and `close()`. Both properties must survive `postMessage`. A
+ * renewal that has waited for long, as for a lock, and is no longer wanted then, changes nothing and resolves with false.
  */
 export interface Renewer {
   module: string

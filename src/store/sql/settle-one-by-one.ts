@@ -12,8 +12,8 @@ import type {
  * Gives each item of a step a transaction of its own, by `run`, so that only the items that can't be applied fail.
  *
  * A HighkiqError is about the store and so about all items; any other error is about its item. Once a settlement is stored,
- * nothing is thrown any more: the caller would send it again, and learn that its ticket is gone. The items behind the error answer
- * `error` instead.
+ * nothing is thrown any more: the caller would send it again, and learn that its ticket is gone. The item of the error and those
+ * behind it answer `untried` instead.
  * @throws a HighkiqError that came before a settlement was stored
  */
 export async function settleOneByOne(
@@ -40,7 +40,10 @@ export async function settleOneByOne(
     }
   }
   for (const one of started) answer.started.push((await alone({ started: [one] }))?.started[0] ?? 'ok')
-  for (const one of settlements) answer.settled.push((await alone({ settlements: [one] }))?.settled[0] ?? 'error')
+  for (const one of settlements) {
+    const settled = (await alone({ settlements: [one] }))?.settled[0]
+    answer.settled.push(settled ?? (isUsable ? 'error' : 'untried'))
+  }
   answer.fetched = (await alone({ fetch }))?.fetched ?? []
   if (problems.size > 0) answer.problem = [...problems].join('\n')
   return answer

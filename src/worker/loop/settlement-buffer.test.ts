@@ -82,6 +82,15 @@ test('a settlement loses its messages after five refusals and its effects after 
   expect(codes).toEqual(['STORE_UNUSABLE', 'STORE_UNUSABLE'])
 })
 
+test('a settlement that the store did not come to is sent again unchanged, however often', () => {
+  const { buffer, codes } = begin()
+  const settlement = { ...done('a', retry), effects: [{ ...changed, messages }] }
+  buffer.add(settlement, ['a'])
+  for (let n = 1; n <= 20; n++) expect(buffer.applyAnswer(buffer.drain(), answer('untried'))).toBe(false)
+  expect(buffer.drain().ended[0]).toMatchObject({ settlement, jids: ['a'] })
+  expect(codes).toEqual([])
+})
+
 test('a retry that the store refuses five times goes to the dead set, and its row is an error', () => {
   const { buffer } = begin()
   buffer.add({ ...done('a', retry), effects: [{ ...changed, status: 'enqueued', messages }] }, ['a'])

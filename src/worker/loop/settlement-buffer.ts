@@ -115,7 +115,10 @@ export class SettlementBuffer {
     for (let i = 0; i < ended.length; i++) {
       const { settlement, jids, attempt } = ended[i] as Ended
       if (answer.settled[i] === 'fenced') this.reportLostOne(settlement.ticket, jidOf(ended[i] as Ended))
-      if (answer.settled[i] === 'error') {
+      if (answer.settled[i] === 'untried') {
+        applied = false
+        this.add(settlement, jids, attempt)
+      } else if (answer.settled[i] === 'error') {
         applied = false
         this.#addRefused(settlement, jids, attempt)
       } else if (this.#refusals.size > 0) {

@@ -49,7 +49,7 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
       const settled = this.#lost.withEarlier(owner, request.settlements, answer.settled)
       this.#lost.settled(
         owner,
-        request.settlements.filter((_, i) => answer.settled[i] !== 'error'),
+        request.settlements.filter((_, i) => answer.settled[i] === 'ok' || answer.settled[i] === 'fenced'),
       )
       const all = found.length > 0 ? [...found, ...answer.fetched] : answer.fetched
       const fetched = this.#lost.returned(owner, all)
