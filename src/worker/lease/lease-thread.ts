@@ -8,7 +8,7 @@ import type { FromThread, ThreadData, ToThread } from './lease-renewer.ts'
 import { warnOnStderr } from './stderr-line.ts'
 
 interface OpenRenewer {
-  renew(owner: string, seconds: number): Promise<boolean>
+  renew(owner: string, seconds: number, isWanted: () => boolean): Promise<boolean>
   close(): Promise<void>
 }
 
@@ -62,7 +62,7 @@ const open = await openRenewer(renewer.options)
 function renew(renewing: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
     stopRenewal = () => resolve(false)
-    open.renew(renewing, seconds).then(resolve, reject)
+    open.renew(renewing, seconds, () => !monitor.gaveUp).then(resolve, reject)
   })
 }
 
@@ -75,7 +75,7 @@ while (!stopped) {
       // A late answer about an earlier owner says nothing about this one.
       if (renewing === owner) {
         if (isHeld) renewedAt[0] = sentAt
-        else if (!stopped) send({ lost: renewing })
+        else if (!stopped && !monitor.gaveUp) send({ lost: renewing })
       }
     }
     failures = 0

@@ -410,11 +410,11 @@ export const rescue: Case[] = [
       try {
         const owner = await t.owner({ seconds: 0.05 })
         await ended(t, owner)
-        expect(await open.renew(owner, 60)).toBe(true)
+        expect(await open.renew(owner, 60, () => true)).toBe(true)
         expect(await leaseOf(t, owner)).toMatchObject({ ended: false })
         await t.store.workers.claim(owner)
-        expect(await open.renew(owner, 60)).toBe(false)
-        expect(await open.renew(t.ownerName(), 60)).toBe(false)
+        expect(await open.renew(owner, 60, () => true)).toBe(false)
+        expect(await open.renew(t.ownerName(), 60, () => true)).toBe(false)
       } finally {
         await open.close()
       }
@@ -446,7 +446,7 @@ export const rescue: Case[] = [
 ]
 
 interface OpenRenewer {
-  renew(owner: string, seconds: number): boolean | Promise<boolean>
+  renew(owner: string, seconds: number, isWanted: () => boolean): boolean | Promise<boolean>
   close(): void | Promise<void>
 }
 

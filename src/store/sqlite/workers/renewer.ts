@@ -9,7 +9,9 @@ export async function openRenewer(options: DatabaseOptions) {
   const writer = new Writer(db, () => {})
   const leases = db.get(Leases)
   return {
-    renew: (owner: string, seconds: number): Promise<boolean> => writer.write(() => leases.renew(owner, seconds)),
+    // While the file is locked, the event loop of the main thread may become blocked for too long.
+    renew: (owner: string, seconds: number, isWanted: () => boolean): Promise<boolean> =>
+      writer.write(() => isWanted() && leases.renew(owner, seconds)),
     close: async (): Promise<void> => {
       // A renewal that still waits for the file is useless now.
       await writer.close(0)
