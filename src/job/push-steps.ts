@@ -1,6 +1,6 @@
 /** Runs a push in several steps. When a step fails, the error says which items are stored, and which are not. */
 
-import { HighkiqError, PushError, type Refusal } from './errors.ts'
+import { HighkiqError, messageOf, PushError, type Refusal } from './errors.ts'
 
 export interface PushStep<Refused extends Refusal = Refusal> {
   items: readonly unknown[]
@@ -14,7 +14,7 @@ export interface StepsOptions {
    * default it has not: that holds for a store that rolls a failed step back, as SQLite does.
    */
   maybeDone?: (thrown: HighkiqError) => boolean
-  /** Returns what a step threw as a HighkiqError, where that is possible. Any other error would hide which items are stored. */
+  /** Returns what a step threw as a HighkiqError, where that is possible. After any other error the step may have been done. */
   explain?: (thrown: unknown) => unknown
   /** Wraps the run of all steps, for example to wait for replicas. No job counts as stored before it resolves. */
   around?: ((steps: () => Promise<void>) => Promise<void>) | undefined
@@ -39,10 +39,11 @@ export async function inSteps<Refused extends Refusal>(
     return answered
   } catch (error) {
     const thrown = explain ? explain(error) : error
-    if (!(thrown instanceof HighkiqError)) throw thrown
+    const isOurs = thrown instanceof HighkiqError
+    if (!isOurs && steps.length < 2) throw thrown
     const own = thrown instanceof PushError ? thrown : undefined
     const failed = steps[at]?.items ?? []
-    const isNotStored = own ? !own.maybePushed : !maybeDone(thrown)
+    const isNotStored = own ? !own.maybePushed : isOurs && !maybeDone(thrown)
     const refusals = [...answered, ...(own?.parts?.refusals ?? [])]
     const refused = refusals.map(({ item }) => item)
     const before = new Set(around ? [] : steps.slice(0, at).flatMap(({ items }) => items))
@@ -58,6 +59,6 @@ export async function inSteps<Refused extends Refusal>(
     // Of the whole call: some of its jobs are or may be stored. `client/push-target.ts` narrows it to the jobs whose outcome is
     // unknown.
     const maybePushed = at > 0 || !isNotStored
-    throw new PushError(thrown.message, own?.jids ?? [], maybePushed, { cause, parts })
+    throw new PushError(messageOf(thrown), own?.jids ?? [], maybePushed, { cause, parts })
   }
 }

@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest'
+import { existsSync } from 'node:fs'
+import type { PushError } from 'highkiq'
+import { expect, onTestFinished, test } from 'vitest'
+import type { PushItem, Renewer } from '#dist/store/contract.js'
 import { type Driver, openDriver } from '#dist/store/sqlite/file/driver.js'
 import { type Bench, bench, Child, gate, Heard, until } from './bench.ts'
 
@@ -51,6 +54,21 @@ test('while another program locks the file, pushes and settlements wait; then al
   expect([...ran.all].sort((a, b) => a - b)).toEqual(Array.from({ length: 15 }, (_, n) => n))
   expect(pushed).toHaveLength(15 - 5)
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 15, failed: 0, retries: 0, fetched: 0 })
+})
+
+test('a push of more jobs than one step takes says what is stored when the file refuses a later step', async () => {
+  const t = bench()
+  await t.hq.store.open()
+  const items = Array.from({ length: 1500 }, (_, n): PushItem => {
+    return { to: 'queue', queue: 'q', text: `{"class":"J","args":[${n}]}`, end: 'back' }
+  })
+  const refusal = "WHEN instr(NEW.text, '[1200]') BEGIN SELECT RAISE(ABORT, 'odd'); END"
+  await beside(t, (db) => exec(db, `CREATE TRIGGER refuse BEFORE INSERT ON hk_ready ${refusal}`))
+  const thrown = (await t.hq.store.jobs.push(items, t.clock.now()).catch((error) => error)) as PushError
+  expect(thrown).toMatchObject({ code: 'PUSH_FAILED', message: expect.stringContaining('odd') })
+  expect(thrown.parts?.stored).toEqual(new Set(items.slice(0, 1000)))
+  expect(thrown.parts?.notStored).toEqual(new Set(items.slice(1000)))
+  expect(await t.queue('q')).toHaveLength(1000)
 })
 
 test('a job that ended counts as settled while the file refuses to fetch the next one', async () => {
@@ -333,6 +351,30 @@ test('a settlement that the store refuses again and again ends after some attemp
   await ran.atLeast(3)
   await until(async () => (await t.hq.store.metrics.totals()).dead === 1)
   expect(ran.all).toEqual([0, 1, 2])
+})
+
+test('a renewal that waits while the file is locked changes nothing when it is no longer wanted', async () => {
+  const { hq, url } = bench()
+  const { workers } = hq.store
+  await workers.join('busy', { queues: ['q'], seconds: 60, host: 'here' })
+  const before = await workers.leases()
+  const { module, options } = workers.renewer() as Renewer
+  const { renew, close } = await (await import(module)).openRenewer(options)
+  onTestFinished(close)
+  const db = await openDriver(url.slice('sqlite:'.length))
+  onTestFinished(() => db.close())
+  let isWanted = true
+  await exec(db, 'BEGIN IMMEDIATE')
+  const renewed = renew('busy', 60, () => isWanted)
+  // The renewal has found the file locked by then.
+  await until(() => existsSync(`${url.slice('sqlite:'.length)}-queue`))
+  isWanted = false
+  db.exec('COMMIT')
+  expect(await renewed).toBe(false)
+  expect(await workers.leases()).toEqual(before)
+  isWanted = true
+  expect(await renew('busy', 60, () => isWanted)).toBe(true)
+  expect(await workers.leases()).not.toEqual(before)
 })
 
 test('a lease thread that fails is started again, and a stop meanwhile does not wait for it', async () => {

@@ -1,7 +1,7 @@
 /** Makes errors of the file that say what to do. */
 
 import { dirname, resolve } from 'node:path'
-import { HighkiqError } from '../../../job/errors.ts'
+import { HighkiqError, messageOf } from '../../../job/errors.ts'
 import { adviceOnFiles } from '../../../job/open-files.ts'
 import { OLD_APPLICATION_ID, OLDEST_VERSION, SCHEMA_VERSION } from './schema-version.ts'
 
@@ -32,6 +32,13 @@ export function full(path: string, cause: unknown): HighkiqError {
 
 export function unusable(path: string, code: number | undefined, cause: unknown): HighkiqError {
   return new HighkiqError('STORE_UNUSABLE', `${path}: ${advice(path, code, cause)}`, undefined, { cause })
+}
+
+/** Returns an error of a push as one that says so. The transaction was rolled back, so nothing of it is stored. */
+export function explainPush(path: string, thrown: unknown): unknown {
+  if (thrown instanceof HighkiqError) return thrown
+  const message = `${path}: SQLite refused to store this push (${messageOf(thrown)}): look for triggers and limits of this database`
+  return new HighkiqError('STORE_UNUSABLE', message, undefined, { cause: thrown })
 }
 
 function advice(path: string, code: number | undefined, cause: unknown): string {
