@@ -3,7 +3,7 @@ import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { PushItem } from '#dist/store/contract.js'
 import { job, NOW, requestOf, toQueue } from '../conformance/bench.ts'
-import { change, jidOf, rows, spec } from '../conformance/tasks/tracked.ts'
+import { change, jidOf, rows, spec, taskId } from '../conformance/tasks/tracked.ts'
 import { bench, gate, Heard, until } from '../engine/bench.ts'
 import { contents, faultsOf, locationsOf } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
@@ -54,6 +54,40 @@ onRedis('a server without memory', () => {
     expect(await hq.store.workers.processes()).toEqual([])
   })
 
+  test('a process is listed with its running jobs, and gets its signals', async () => {
+    const { workers } = app().hq.store
+    await workers.heartbeat(process1, 60)
+    await choke()
+    const { identity } = process1
+    expect(await workers.signal(identity, 'TSTP')).toBe(true)
+    const running = (slot: string) => ({ slot, queue: 'q', text: job(1), startedAt: NOW })
+    const beat = workers.heartbeat({ ...process1, busy: 1 }, 60, [running('a'), running('b')])
+    expect(await beat).toMatchObject({ known: true, signal: 'TSTP' })
+    expect(await workers.heartbeat({ ...process1, identity: 'here:2:b' }, 60)).toMatchObject({ known: false })
+    await workers.showRunning(identity, 60, [running('c')], ['a'])
+    expect(await workers.processes()).toMatchObject([{ identity, busy: 1 }, { identity: 'here:2:b' }])
+    expect((await workers.running()).map(({ slot }) => slot).sort()).toEqual(['b', 'c'])
+    for (const key of [identity, `${identity}:work`]) expect(await redis.ttl(key)).toBeGreaterThan(50)
+  })
+
+  test('jobs that wait for room in a limit run, and a check of a limit can be postponed', async () => {
+    const { hq, work } = app()
+    const heard = new Heard<number>()
+    const one = hq.limit('one', { concurrency: 1 })
+    const Limited = hq.job('Limited', { limit: one }, async (_ctx, n: number) => {
+      await new Promise((resolve) => setImmediate(resolve))
+      heard.say(n)
+    })
+    await Limited.performBulk([1, 2, 3, 4].map((n): [number] => [n]))
+    await choke()
+    // The worker lists itself for the first time.
+    await work({ leaseSeconds: 1 })
+    await heard.atLeast(4)
+    expect(await hq.store.limits.postpone(['one'], 0)).toBeUndefined()
+    await workedOff()
+    expect([...heard.all].sort()).toEqual([1, 2, 3, 4])
+  })
+
   test('a push meets STORE_FULL, rejects and stores nothing', async () => {
     const { hq } = app()
     const { store } = hq
@@ -89,7 +123,6 @@ onRedis('a server without memory', () => {
       await expect.soft(store.tasks.create(spec(2)), 'a task').rejects.toMatchObject(full)
       const message = store.tasks.addMessage(jidOf(spec(1).id, 0), { at: NOW, code: 'hi', params: {} })
       await expect.soft(message, 'a message').rejects.toMatchObject(full)
-      await expect.soft(store.workers.heartbeat(process1, 60), 'a heartbeat').rejects.toMatchObject(full)
       const told = { code: 'PUSH_FAILED', maybePushed: false, jids: ['jid-2'], cause: expect.objectContaining(full) }
       await expect.soft(store.crons.tick('nightly', tick, NOW), 'a tick').rejects.toMatchObject(told)
       expect(await contents(redis)).toEqual(before)
@@ -143,6 +176,31 @@ onRedis('a server without memory', () => {
     expect(faultsOf(await contents(redis))).toEqual([])
   })
 
+  test('a batch can be cancelled, with the job that waits for it', async () => {
+    const { store } = app().hq
+    const [outer, inner] = [taskId(1), taskId(2)]
+    const text = '{"class":"J","args":[],"jid":"parent"}'
+    const waiting = { jid: 'parent', queue: 'q', text, onChildFailure: 'fail', failure: '"error_class":"E"' } as const
+    const about = { meta: '{}', onComplete: null, onSuccess: null, onDeath: null, keep: 60_000, createdAt: NOW }
+    await store.batches.push(
+      {
+        batches: [
+          { bid: outer, parent: null, job: null, ...about },
+          { bid: inner, parent: outer, job: waiting, ...about },
+        ],
+        members: [
+          { bid: outer, id: 'parent', item: null },
+          { bid: inner, id: 'child', item: toQueue('q', job(1)) },
+        ],
+      },
+      NOW,
+    )
+    await choke()
+    expect(await store.batches.cancel(inner, NOW)).toBe(true)
+    expect(await store.batches.find(inner)).toMatchObject({ cancelling: true, job: null, pending: 1 })
+    expect(await store.batches.find(outer)).toMatchObject({ pending: 0, failed: 1 })
+  })
+
   test('a cron entry can be paused, resumed and defined again, and a lock can be released', async () => {
     const { hq } = app()
     const { store } = hq
@@ -177,9 +235,11 @@ onRedis('a server without memory', () => {
 
   test('queries work', async () => {
     const { hq } = app()
+    await hq.store.ordered.push('o', 2, [{ id: 'id', payload: '1', score: 1, performIn: 1 }], NOW)
     await hq.store.jobs.push([toQueue('q', job(1)), { to: 'dead', text: job(2), score: NOW }], NOW)
     await choke()
     expect(await hq.stats()).toMatchObject({ enqueued: 1, dead: 1 })
+    expect(await hq.store.ordered.counts('o', NOW)).toMatchObject({ name: 'o', morgueLength: 0 })
     expect(await hq.store.jobs.queues()).toMatchObject([{ name: 'q', size: 1 }])
     expect(await hq.store.jobSets.page('dead', { limit: 10 })).toHaveLength(1)
   })

@@ -180,6 +180,7 @@ const operations: Record<string, (scene: Scene) => Promise<unknown>> = {
     await store.ordered.waiting('o', 'performIn', { ...page, after: { value: 1, id: 'x' } })
     for (const by of ['id', 'updatedAt'] as const) await store.ordered.morgue('o', by, page)
     await store.ordered.find('o', w2)
+    await store.ordered.counts('o', MS)
   },
   async transfer({ store: { ordered, transfers } }) {
     // No id moves while a worker may fetch it.
@@ -294,6 +295,7 @@ onRedis('ordered queues', () => {
       expect(await one.contents()).toBe(before)
       expect(await store.ordered.define('o', 2)).toBe(2)
       expect((await store.ordered.inFlight('o')).length).toBeGreaterThan(0)
+      expect(await store.ordered.counts('o', MS)).toMatchObject({ morgueLength: 1, shards: [{ busy: 3 }, {}] })
       const takes = [{ shard: 0, token: one.token, n: 9 }]
       const answer = await store.ordered.settleAndFetch('o', 'A', requestOf(one.settlements, takes))
       expect(answer.settled).toEqual(['ok', 'ok', 'ok'])

@@ -681,8 +681,15 @@ const operations: Operation[] = [
   },
   { name: 'releaseLock', run: async (w) => (await w.store.crons.releaseLock('mine', 'c1')) ?? '' },
   {
+    name: 'signal and showRunning',
+    async run(w) {
+      const running = { slot: 'x', queue: 'q', text: job(1), startedAt: NOW }
+      await w.store.workers.showRunning('here:1:a', 60, [running], ['y'])
+      return (await w.store.workers.signal('here:1:a', 'TSTP')) ? '' : 'no such process'
+    },
+  },
+  {
     name: 'heartbeat',
-    unnamed: true,
     async run(w) {
       const record = { identity: 'here:1:a', info: '{}', concurrency: 1, busy: 0, beat: NOW, quiet: false, rss: 1 }
       const { signal } = await w.store.workers.heartbeat(record, 60, [

@@ -46,21 +46,20 @@ export class OrderedQueries implements Partial<OrderedStore> {
   async counts(queue: string, now: number): Promise<OrderedCounts | null> {
     const read = await this.#shards.readQueue(queue)
     if (!read) return null
-    const answers = await this.#queues.server.transaction((transaction) => {
-      transaction.zcard(this.#key(queue, 'morgue'))
-      for (const shard of allShards(read)) {
-        const [due, retries, fetched] = this.#queues.shardKeys(queue, shard) as [string, string, string]
-        transaction.zcard(due).zcard(retries).hlen(fetched).zrange(due, '0', '0', 'WITHSCORES')
-      }
-    })
+    const ofShards = [...allShards(read)].flatMap((shard) => this.#queues.shardKeys(queue, shard))
+    const keys = [this.#key(queue, 'morgue'), ...ofShards]
+    const [morgueLength, ...answers] = (await this.#queues.server.run(lua.orderedCounts, keys, [])) as [
+      number,
+      ...[length: number, retries: number, busy: number, first: string][],
+    ]
     const shards = read.owners.map(({ shard, owner }, i) => {
-      const [length, retries, busy, first] = answers.slice(1 + i * 4, 5 + i * 4) as [number, number, number, string[]]
+      const [length, retries, busy, first] = answers[i] as (typeof answers)[number]
       const count = (field: string) => Number(read.about.get(`${field}:${shard}`) ?? 0)
-      const lag = first.length === 0 ? 0 : Math.max(now / 1000 - Number(first[1]), 0)
+      const lag = first === '' ? 0 : Math.max(now / 1000 - Number(first), 0)
       const sums = { processed: count('processed'), failed: count('failed') }
       return { shard, owner, length, fresh: length - retries, retries, busy, ...sums, lag }
     })
-    return { name: queue, paused: read.paused, shards, morgueLength: answers[0] as number }
+    return { name: queue, paused: read.paused, shards, morgueLength }
   }
 
   async inFlight(queue: string, owner?: string): Promise<OrderedInFlight[]> {

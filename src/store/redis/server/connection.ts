@@ -195,13 +195,6 @@ export class Connection {
     })
   }
 
-  /** Sends commands as a MULTI transaction; returns their answers, or throws the first error. */
-  async transaction(fill: Fill): Promise<Reply[]> {
-    const transaction = this.client.multi()
-    fill(transaction)
-    return this.#answers((await this.call(() => transaction.exec())) ?? [])
-  }
-
   /**
    * Sends commands together; returns an answer or an error for each. Then `channel` gets an empty message, whose error
    * is ignored: the Redis user may have no right to the channel, and its readers poll as well.

@@ -146,10 +146,6 @@ export class Server {
     return (await this.ready()).readable(fill)
   }
 
-  async transaction(fill: Fill): Promise<Reply[]> {
-    return (await this.ready()).transaction(fill)
-  }
-
   /**
    * Runs a script that begins with moves-open.lua. `keys` come behind queues; `fill` adds the arguments behind the
    * channel, which may name the tasks that `items` change.

@@ -10,6 +10,8 @@ refuse(wrongBatch(bid))
 local batch = batchOf(bid)
 local job = batch and batch.job and cjson.decode(batch.job)
 if batch then
+  -- A server at its memory limit allows this script, because the first write is a removal.
+  removeNothing('HDEL', batch.key)
   if batch.pending > 0 then
     redis.call('HSET', batch.key, 'cancelling', 1)
     redis.call('ZADD', batchKey('hk:batches:cancelling'), string.format('%d', now), bid)

@@ -119,10 +119,7 @@ export class Limits extends StorePart implements LimitStore {
   }
 
   async postpone(names: readonly string[], ms: number): Promise<void> {
-    if (names.length === 0) return
-    const [seconds, micros] = await this.server.call((client) => client.time())
-    const at = Number(seconds) * 1e6 + Number(micros) + ms * 1000
-    await this.server.call((client) => client.zadd(this.keys.limitChecks, 'XX', ...names.flatMap((name) => [at, name])))
+    if (names.length > 0) await this.server.run(lua.postponeLimits, [this.keys.limitChecks], [ms * 1000, ...names])
   }
 
   async releaseOrphanedSlots(): Promise<void> {

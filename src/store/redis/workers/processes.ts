@@ -3,6 +3,7 @@
 import { isProgress } from '../../../job/context.ts'
 import { memberText } from '../../../job/json.ts'
 import type { BeatAnswer, ProcessRecord, RunningJob, Signal, WorkerStore } from '../../contract.ts'
+import { lua } from '../lua.generated.ts'
 import { eviction, infoOf } from '../server/diagnosis.ts'
 import { StorePart } from '../server/server.ts'
 
@@ -14,23 +15,18 @@ const CLEANUP_SECONDS = 60
 export class Processes extends StorePart implements Partial<WorkerStore> {
   async heartbeat(record: ProcessRecord, seconds: number, running: readonly RunningJob[] = []): Promise<BeatAnswer> {
     const { identity, info, concurrency, busy, beat, quiet, rss } = record
-    const ms = Math.round(seconds * 1000)
-    const work = this.keys.running(identity)
-    await this.server.transaction((transaction) => {
-      transaction.unlink(work)
-      if (running.length > 0) transaction.hset(work, Object.fromEntries(running.map(runningField))).pexpire(work, ms)
-    })
+    const { keys } = this
+    const connection = await this.server.ready()
     const asked = performance.now()
-    await this.server.call((client) => client.ping())
+    await connection.call((client) => client.ping())
     const rtt = performance.now() - asked
     const rtt_us = Math.round(rtt * 1000)
-    const fields = { info, concurrency, busy, beat: beat / 1000, rtt_us, quiet: String(quiet), rss }
-    const key = this.keys.process(identity)
-    const [, exists] = await this.server.transaction((transaction) =>
-      transaction.sadd(this.keys.processes, identity).exists(key).hset(key, fields).pexpire(key, ms),
-    )
-    const signal = (await this.server.call((client) => client.rpop(this.keys.signals(identity)))) as Signal | null
-    return { signal, known: exists === 1, rtt }
+    const fields = Object.entries({ info, concurrency, busy, beat: beat / 1000, rtt_us, quiet: String(quiet), rss })
+    const all = [keys.processes, keys.process(identity), keys.running(identity), keys.signals(identity)]
+    const args = [identity, Math.round(seconds * 1000), fields.length, ...fields.flat()]
+    args.push(...running.flatMap(runningField))
+    const [listed, signal] = (await connection.run(lua.heartbeat, all, args)) as [number, Signal | null]
+    return { signal, known: listed === 1, rtt }
   }
 
   async showRunning(
@@ -39,12 +35,8 @@ export class Processes extends StorePart implements Partial<WorkerStore> {
     running: readonly RunningJob[],
     ended: readonly string[],
   ): Promise<void> {
-    const work = this.keys.running(identity)
-    await this.server.transaction((transaction) => {
-      if (ended.length > 0) transaction.hdel(work, ...ended)
-      if (running.length > 0) transaction.hset(work, Object.fromEntries(running.map(runningField)))
-      transaction.pexpire(work, Math.round(seconds * 1000))
-    })
+    const args = [Math.round(seconds * 1000), ended.length, ...ended, ...running.flatMap(runningField)]
+    await this.server.run(lua.showRunning, [this.keys.running(identity)], args)
   }
 
   async processes(): Promise<ProcessRecord[]> {
@@ -102,10 +94,8 @@ export class Processes extends StorePart implements Partial<WorkerStore> {
   }
 
   async signal(identity: string, signal: Signal): Promise<boolean> {
-    if ((await this.server.call((client) => client.exists(this.keys.process(identity)))) === 0) return false
-    const key = this.keys.signals(identity)
-    await this.server.transaction((transaction) => transaction.lpush(key, signal).expire(key, SIGNAL_SECONDS))
-    return true
+    const keys = [this.keys.process(identity), this.keys.signals(identity)]
+    return this.server.succeeds(lua.sendSignal, keys, [signal, SIGNAL_SECONDS])
   }
 
   /** Returns nothing for a server that hides its settings. */
