@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Highkiq, type HighkiqOptions, type Job, PushError } from 'highkiq'
 import { expect, type TestContext, test } from 'vitest'
+import type { Store } from '#dist/store/contract.js'
+import { openStore } from '#dist/store/open.js'
+import { job, NOW, toQueue } from '../conformance/bench.ts'
+import { PRODUCER, rows, spec } from '../conformance/tasks/tracked.ts'
 import { Heard, recorder, until } from '../engine/bench.ts'
+import { startProxy } from './proxy.ts'
 import { type RedisServer, startSentinel, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
@@ -63,7 +68,56 @@ onRedis('a push that waits for replicas', () => {
     expect(refused).toMatchObject({ maybePushed: true, message: expect.stringContaining('0 of 1 replicas') })
     expect(await hq.queue('default').size()).toBe(1)
   })
+
+  test('rejects until the replica has it, also when it is repeated and finds its jobs stored', async (context) => {
+    const { master, replica } = await startReplicated(context)
+    const proxy = await startProxy(master)
+    context.onTestFinished(() => proxy.close())
+    const store = openStore(proxy.url(), { waitForReplicas: 1, redisTimeout: 1 })
+    context.onTestFinished(() => store.close())
+    await store.tasks.create(spec(1))
+    const pushes: [string, () => Promise<unknown>][] = [
+      ['an idempotent job', () => store.jobs.push([{ ...toQueue('q', job(1)), once: '1' }], NOW)],
+      ['one with a limited queue', () => store.jobs.push([{ ...toQueue('q', job(2)), once: '2', maxLength: 9 }], NOW)],
+      ['rows', () => store.tasks.addRows(spec(1).id, PRODUCER, 0, rows(0, 5), NOW)],
+    ]
+    const unconfirmed = { message: expect.stringContaining('0 of 1 replicas') }
+    for (const [what, push] of pushes) {
+      await until(() => confirmed(store))
+      replica.freeze()
+      const { happened } = proxy.onRequest((name) => name.startsWith('EVAL'), 'cut-before-reply')
+      await expect(push(), what).rejects.toThrow()
+      await happened
+      await expect(push(), what).rejects.toMatchObject(unconfirmed)
+      replica.thaw()
+      await until(() =>
+        push().then(
+          () => true,
+          () => false,
+        ),
+      )
+    }
+    expect(await store.jobs.queues(['q'])).toMatchObject([{ size: 2 + 3 }])
+  })
 })
+
+/** Starts a server and its replica. */
+async function startReplicated({ onTestFinished }: Pick<TestContext, 'onTestFinished'>) {
+  const master = await startServer({ 'repl-diskless-sync-delay': 0 })
+  onTestFinished(() => master.remove())
+  const replica = await startServer({ replicaof: `127.0.0.1 ${master.port}`, 'repl-diskless-sync-delay': 0 })
+  onTestFinished(() => replica.remove())
+  await until(async () => (await master.ask('INFO', 'replication')).join().includes('state=online'))
+  return { master, replica }
+}
+
+/** Returns whether the replica confirms a push. */
+function confirmed(store: Store): Promise<boolean> {
+  return store.jobs.push([toQueue('other', job(9))], NOW).then(
+    () => true,
+    () => false,
+  )
+}
 
 interface Acknowledged {
   jid: string
@@ -103,12 +157,8 @@ class Scene {
   readonly safe: Pusher
 
   static async make({ onTestFinished }: TestContext): Promise<Scene> {
-    const master = await startServer({ 'repl-diskless-sync-delay': 0 })
-    onTestFinished(() => master.remove())
-    const replica = await startServer({ replicaof: `127.0.0.1 ${master.port}`, 'repl-diskless-sync-delay': 0 })
-    onTestFinished(() => replica.remove())
     // A Sentinel asks a master for its replicas once at its start, and then every 10 s.
-    await until(async () => (await master.ask('INFO', 'replication')).join().includes('state=online'))
+    const { master, replica } = await startReplicated({ onTestFinished })
     const sentinels = await Promise.all(
       [1, 2, 3].map(() =>
         startSentinel([

@@ -20,6 +20,8 @@ export type Reply = string | number | null | Reply[]
 const LONGEST_RETRY_MS = 500
 /** The share of `commandTimeout` for which a push waits for replicas: the connection carries no other command then. */
 const WAIT_SHARE = 0.2
+/** How long the key stays that is written before each wait for replicas. */
+const REPLICATED_SECONDS = 60
 /** Errors that a repeated attempt does not change. */
 const REFUSED = /^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|NOPERM|ERR DB index|ERR invalid DB index)/
 /** Errors of a command that was refused but may succeed when it is sent again later. */
@@ -107,16 +109,27 @@ export class Connection {
   }
 
   /**
-   * Runs `work`, which writes; resolves once `replicas` replicas have confirmed its writes.
-   * @throws STORE_TIMEOUT when they do not confirm within a fifth of `commandTimeout`: the write stands, but a failover
+   * Runs `work`; resolves once `replicas` replicas have all that the server had stored by then. It writes to `key`, because WAIT
+   * covers only the writes of its own connection: a repeated push that finds its jobs stored has made none.
+   * @throws STORE_TIMEOUT when they do not confirm within a fifth of `commandTimeout`: what is stored stands, but a failover
    * may lose it
    */
-  async replicated<T>(replicas: number, work: () => Promise<T>): Promise<T> {
+  async replicated<T>(replicas: number, key: string, work: () => Promise<T>): Promise<T> {
     const generation = this.#generation
     const result = await work()
     const { url, commandTimeout } = this.#about
-    const found = await this.call((client) => client.wait(replicas, Math.ceil(commandTimeout * WAIT_SHARE)))
-    // WAIT covers only the writes of its own connection.
+    const ms = Math.ceil(commandTimeout * WAIT_SHARE)
+    const answers = await this.callAll((client) => [
+      client.set(key, '', 'EX', REPLICATED_SECONDS),
+      client.wait(replicas, ms),
+    ])
+    const [failed] = answers.find(([error]) => error) ?? []
+    if (failed) {
+      const { code, message } = this.explain(failed) as HighkiqError
+      throw new HighkiqError(code, message, { sent: true }, { cause: failed })
+    }
+    const found = Number(answers[1]?.[1])
+    // Another connection may lead to another master.
     if (found >= replicas && generation === this.#generation) return result
     const text = `${url}: stored, but only ${found} of ${replicas} replicas (waitForReplicas) have confirmed it`
     throw new HighkiqError('STORE_TIMEOUT', text, { sent: true })

@@ -164,6 +164,8 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     unique: `${prefix}hk:unique`,
     /** The channel for jobs that are due earlier than the others. */
     dueChannel: `${prefix}hk:due`,
+    /** An empty text that is written before each wait for replicas; see `Connection.replicated`. */
+    replicated: `${prefix}hk:replicated`,
     /** The number of the schema; see migration.ts. */
     schema: `${prefix}hk:schema`,
     /** The pattern of the keys of owners in all queues. */

@@ -81,10 +81,10 @@ export class Server {
     return this.#connected()
   }
 
-  /** Runs `work`; resolves once `waitForReplicas` replicas have confirmed its writes. @throws STORE_TIMEOUT */
+  /** Runs `work`; resolves once `waitForReplicas` replicas have all that is stored then. @throws STORE_TIMEOUT */
   async confirmedByReplicas<T>(work: () => Promise<T>): Promise<T> {
     const { waitForReplicas } = this.options
-    return waitForReplicas > 0 ? (await this.ready()).replicated(waitForReplicas, work) : work()
+    return waitForReplicas > 0 ? (await this.ready()).replicated(waitForReplicas, this.keys.replicated, work) : work()
   }
 
   /** Checks the server's version and migrates the database, once. @throws STORE_UNREACHABLE, STORE_UNUSABLE, STORE_CLOSED */
