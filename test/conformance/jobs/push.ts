@@ -29,6 +29,29 @@ export const push: Case[] = [
     },
   },
   {
+    name: 'jobs of all kinds in one push keep the order of their queue',
+    async run(t) {
+      const kinds: ((item: PushItem, jid: string) => PushItem)[] = [
+        (item) => item,
+        (item, jid) => ({ ...item, unique: { jid, claims: [{ key: jid }] } }),
+        (item, jid) => ({ ...item, once: jid }),
+        (item) => ({ ...item, maxLength: 1000 }),
+        (item, jid) => ({ ...item, effects: [{ kind: 'record', jid, about: '[]' }] }),
+        (item, jid) => ({ ...item, effects: [{ kind: 'clear-cancellation', jid, at: NOW, dropped: false }] }),
+      ]
+      // Each kind comes behind each other one; then come many of one kind behind another one.
+      const order = [...kinds.flatMap((_, i) => kinds.flatMap((_, j) => [i, j])), 1, ...Array(150).fill(0), 4, 2]
+      const items = order.map((kind, n) =>
+        (kinds[kind] as (typeof kinds)[number])(toQueue(n % 7 === 0 ? 'b' : 'a', t.job(n)), `jid ${n}`),
+      )
+      expect(await t.store.jobs.push(items, NOW)).toEqual([])
+      const texts = (queue: string) =>
+        items.flatMap((item) => ('queue' in item && item.queue === queue ? item.text : []))
+      expect(await t.waiting('a')).toEqual(texts('a'))
+      expect(await t.waiting('b')).toEqual(texts('b'))
+    },
+  },
+  {
     name: 'one push may go to several queues and sets',
     async run(t) {
       await t.store.jobs.push(

@@ -4,7 +4,6 @@ import { HighkiqError, PushError } from '../../../job/errors.ts'
 import { baseQueue, HIGHEST_PRIORITY, isPriorityName, priorityName } from '../../../job/priority.ts'
 import type { PushStep } from '../../../job/push-steps.ts'
 import {
-  hasOnlyRecords,
   type IterationRecord,
   type IterationState,
   type JobStore,
@@ -22,9 +21,8 @@ import { storedInSteps } from '../server/confirmed-push.ts'
 import { type Argument, maybeDone } from '../server/connection.ts'
 import { type Server, StorePart } from '../server/server.ts'
 import type { PriorityQueues } from './priority-queues.ts'
+import { groupsOf, MAX_SCRIPT_JOBS, type PushGroup, type QueueItem } from './push-groups.ts'
 
-/** The most jobs that one script stores. */
-const MAX_SCRIPT_JOBS = 100
 /** Redis stores the jobs of a command while the next one is on its way, and the texts of short commands cost less. */
 const MAX_COMMAND_JOBS = 250
 /** From this many jobs on, a transaction pushes them: a script takes half a microsecond a job to pass their texts on. */
@@ -33,13 +31,7 @@ const MIN_COMMAND_JOBS = 50
 /** The most lists that one script reads, so that others need not wait long for it. */
 const MAX_LISTS = 500
 
-/** Whether the store may refuse the item. */
-function isChecked({ unique, maxLength }: PushItem): boolean {
-  return unique !== undefined || maxLength !== undefined
-}
-
 type Scored = Extract<PushItem, { score: number }>
-type QueueItem = Extract<PushItem, { to: 'queue' }>
 
 export class RedisJobStore extends StorePart implements Partial<JobStore> {
   readonly #priorities: PriorityQueues
@@ -52,39 +44,29 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
   /** @throws PushError */
   async push(items: readonly PushItem[], now: number): Promise<readonly RefusedPush[]> {
     if (items.length === 0) return NOTHING_REFUSED
-    // A script tells the workers of a new priority in the same step.
-    const isScripted = (item: PushItem) => item.to === 'queue' && isPriorityName(item.queue)
-    const plain: PushItem[] = []
-    const recorded: QueueItem[] = []
-    const withEffects: PushItem[] = []
-    for (const item of items) {
-      if (isChecked(item) || item.once) continue
-      if (isScripted(item)) withEffects.push(item)
-      else if (!item.effects?.length) plain.push(item)
-      else if (item.to === 'queue' && hasOnlyRecords(item)) recorded.push(item)
-      else withEffects.push(item)
-    }
-    const idempotent = items.filter((item) => item.once && !isChecked(item))
-    const steps: PushStep<RefusedPush>[] = plain.length > 0 ? [{ items: plain, put: () => this.#pushPlain(plain) }] : []
-    for (const some of chunksOf(recorded, ({ text }) => text.length)) {
-      steps.push({ items: some, put: () => this.#pushRecorded(some, now) })
-    }
-    for (const some of chunksOf(withEffects, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
-      steps.push({ items: some, put: () => this.#pushWithEffects(some, now) })
-    }
-    for (const some of chunksOf(idempotent, ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
-      steps.push({ items: some, put: () => this.#pushOnce(some, now) })
-    }
-    if (plain.length + recorded.length + withEffects.length + idempotent.length < items.length) {
-      for (const some of chunksOf(items.filter(isChecked), ({ text }) => text.length, MAX_SCRIPT_JOBS)) {
-        steps.push({ items: some, put: () => this.#pushChecked(some, now) })
-      }
-    }
+    const groups = groupsOf(items)
+    const steps = groups.flatMap((group) => this.#stepsOf(group, now))
     const refused = await storedInSteps(this.server, steps)
     if (items.some(({ to }) => to !== 'queue' && to !== 'dead')) this.server.due.notify()
-    if (plain.length + recorded.length === items.length) return refused
-    this.#priorities.pushed(items.flatMap((item) => (isScripted(item) ? [(item as { queue: string }).queue] : [])))
+    if (groups.every(({ kind }) => kind === 'plain' || kind === 'recorded')) return refused
+    this.#priorities.pushed(
+      items.flatMap((item) => (item.to === 'queue' && isPriorityName(item.queue) ? [item.queue] : [])),
+    )
     return refused
+  }
+
+  #stepsOf({ kind, items }: PushGroup, now: number): PushStep<RefusedPush>[] {
+    const most = kind === 'recorded' ? undefined : MAX_SCRIPT_JOBS
+    const chunks = kind === 'plain' ? [items] : chunksOf(items, ({ text }) => text.length, most)
+    return Array.from(chunks, (some) => ({ items: some, put: () => this.#put(kind, some, now) }))
+  }
+
+  #put(kind: PushGroup['kind'], items: readonly PushItem[], now: number): Promise<RefusedPush[]> | Promise<void> {
+    if (kind === 'plain') return this.#pushPlain(items)
+    if (kind === 'recorded') return this.#pushRecorded(items as readonly QueueItem[], now)
+    if (kind === 'effects') return this.#pushWithEffects(items, now)
+    if (kind === 'once') return this.#pushOnce(items, now)
+    return this.#pushChecked(items, now)
   }
 
   async queues(only?: readonly string[]): Promise<QueueInfo[]> {
@@ -281,12 +263,12 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
         }
         call.add(ONCE_SECONDS, HIGHEST_PRIORITY + 1, items.length)
         for (const item of items) {
-          const { unique, once, maxLength = 0 } = item
+          const { unique, once, maxLength } = item
           call.add(unique?.jid ?? '')
           call.claims(item)
           call.add(once === undefined ? 0 : call.key(this.keys.once(once)))
           const queue = item.to === 'queue' ? baseQueue(item.queue) : ''
-          call.add(firstLists.get(queue) ?? 0, queue, maxLength)
+          call.add(maxLength === undefined ? 0 : (firstLists.get(queue) ?? 0), queue, maxLength ?? 0)
           call.item(item, item.effects)
         }
       },
