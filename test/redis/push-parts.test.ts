@@ -225,6 +225,20 @@ onRedis('a push in several parts of which one fails', () => {
       (thrown) => thrown,
     )
 
+  test('a push whose answer comes after the store has closed is maybePushed', async () => {
+    const { hq, redis, proxy } = await behindProxy()
+    const J = hq.job('J', { queue: 'q', unique: { for: 60 } }, () => {})
+    await hq.store.open()
+    const held = proxy.onRequest(isPush, 'hold-reply')
+    const pushing = refused(J.performAsync())
+    await held.happened
+    await hq.store.close()
+    expect(await pushing).toMatchObject({ code: 'PUSH_FAILED', maybePushed: true, notPushed: [] })
+    expect(await redis.llen('queue:q')).toBe(1)
+    // Nothing is sent behind that.
+    expect(await refused(J.performAsync())).toMatchObject({ maybePushed: false, cause: { code: 'STORE_CLOSED' } })
+  })
+
   test('a push that is repeated because the holder is gone: its error has its jid', async () => {
     const { proxy, J } = await replacing()
     proxy.onRequest(isPush, 'pass')

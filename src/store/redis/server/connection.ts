@@ -182,6 +182,8 @@ export class Connection {
 
   /** Runs one command. */
   async call<T = Reply>(work: (client: Redis) => Promise<T>): Promise<T> {
+    // Behind this an error means that the command may have been sent.
+    if (this.#closed) throw closedError(this.#about.url)
     this.#await(1)
     try {
       return await work(this.client)
@@ -256,7 +258,7 @@ export class Connection {
     const message = messageOf(thrown)
     const say = (code: ConstructorParameters<typeof HighkiqError>[0], text: string) =>
       new HighkiqError(code, `${this.#about.url}: ${text}`, { sent: maybeDone(thrown) }, { cause: thrown })
-    if (this.#closed) return closedError(this.#about.url)
+    if (this.#closed) return closedError(this.#about.url, maybeDone(thrown))
     if (message.startsWith('OOM')) {
       return say('STORE_FULL', 'its memory is used up (maxmemory): give it more, or let jobs be worked off')
     }
@@ -356,6 +358,8 @@ function isReply(thrown: unknown): boolean {
   return (thrown as Error)?.name === 'ReplyError'
 }
 
-export function closedError(url: string): HighkiqError {
-  return new HighkiqError('STORE_CLOSED', `the store ${url} is closed`)
+/** `sent`: a command was sent, and its answer does not arrive any more. */
+export function closedError(url: string, sent = false): HighkiqError {
+  const text = sent ? `the store ${url} was closed before the server answered` : `the store ${url} is closed`
+  return new HighkiqError('STORE_CLOSED', text, { sent })
 }
