@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { done, job, NOW, requestOf, toQueue } from '../conformance/bench.ts'
+import { begin, PRODUCER, rows, spec } from '../conformance/tasks/tracked.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
@@ -54,5 +55,28 @@ onRedis('a misconfigured server, and a long run', () => {
     }
     expect(await store.metrics.totals()).toMatchObject({ processed: 2000, fetched: 0, enqueued: 0 })
     expect(await store.workers.release('o')).toBe(true)
+  })
+})
+
+onRedis('a server whose replicas are gone', () => {
+  test('takes no start of a row until they are back', async ({ onTestFinished }) => {
+    const server = await startServer()
+    onTestFinished(() => server.remove())
+    const store = openStore(server.url())
+    onTestFinished(() => store.close())
+    const task = spec(1)
+    await store.workers.join(PRODUCER, { queues: ['q'], seconds: 60, host: '' })
+    await store.tasks.create(task)
+    await store.tasks.addRows(task.id, PRODUCER, 0, rows(0, 1), NOW)
+    const { fetched } = await store.workers.settleAndFetch(PRODUCER, requestOf({ fetch: { queues: ['q'], n: 1 } }))
+    const start = () => store.workers.settleAndFetch(PRODUCER, requestOf({ started: fetched.map((one) => begin(one)) }))
+    await server.ask('CONFIG', 'SET', 'min-replicas-to-write', '1')
+    await expect(start()).rejects.toMatchObject({
+      code: 'STORE_UNREACHABLE',
+      message: expect.stringMatching(/NOREPLICAS/),
+    })
+    await server.ask('CONFIG', 'SET', 'min-replicas-to-write', '0')
+    expect(await start()).toMatchObject({ started: ['ok'] })
+    expect((await store.tasks.find(task.id))?.counts).toMatchObject({ working: 1 })
   })
 })

@@ -87,7 +87,7 @@ export class Results extends StorePart implements ResultStore {
   async #subscribeChannel(key: string): Promise<void> {
     this.#listening ??= this.#listen()
     try {
-      await (await this.#listening)?.client.subscribe(key)
+      await (await this.#listening)?.call((client) => client.subscribe(key))
     } catch {
       // The wait reads the key again after POLL_MS.
     }

@@ -47,8 +47,9 @@ end
 
 local started = {}
 for i = 1, number() do
-  -- A server at its memory limit allows this script, because the first write is a removal (of nothing).
-  if i == 1 then redis.pcall('LREM', queues[1].arriving, 1, '') end
+  -- A server at its memory limit allows this script, because the first write is a removal (of nothing). A server that refuses
+  -- all writes ends it here, because the problems of effects do not end it.
+  if i == 1 then run('LREM', queues[1].arriving, 1, '') end
   started[i] = 'o'
   for _, effect in ipairs(readEffects()) do
     local problem = obstacleOf(effect)
