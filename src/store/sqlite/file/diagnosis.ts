@@ -5,6 +5,8 @@ import { dirname, resolve } from 'node:path'
 import { megabytes } from '../../../job/plural.ts'
 import { type Check, type Finding, runChecks } from '../../contract.ts'
 import type { DatabaseOptions } from './database.ts'
+import { driverName } from './driver.ts'
+import { isOpenTwice, ONE_LIBRARY, openedTwice, otherLibraries } from './libraries.ts'
 import { readVersion } from './migration-plan.ts'
 import { OLDEST_VERSION, SCHEMA_VERSION } from './schema-version.ts'
 
@@ -42,6 +44,18 @@ const CHECKS: Record<string, Check<DatabaseOptions>> = {
       severity: 'warning',
       text: `${path} was written by ${from} (schema ${version}, this version needs ${SCHEMA_VERSION}), so its jobs were not examined`,
       advice: 'Stop the processes of the older version, and copy the file: the next worker or command migrates it',
+    }
+  },
+
+  async libraries({ path, driver }) {
+    if (await isOpenTwice(path)) return { severity: 'error', text: openedTwice(path), advice: ONE_LIBRARY }
+    const others = [...new Set(otherLibraries(driverName(driver)))]
+    if (others.length === 0) return undefined
+    const text = `this process has loaded other SQLite libraries beside that of the store: ${others.join(', ')}`
+    return {
+      severity: 'warning',
+      text,
+      advice: `Make sure that none of them opens ${path} in a process that has it open: two libraries in one process destroy a file`,
     }
   },
 

@@ -42,9 +42,12 @@ export type DriverName = 'node' | 'libsql'
 
 /** Opens a file or `:memory:` with the named driver, or with the one that this Node has. */
 export async function openDriver(path: string, name?: DriverName): Promise<Driver> {
-  if (name === 'libsql') return openLibsql(path)
-  if (name === 'node' || hasNodeSqlite()) return openNodeSqlite(path)
-  return openLibsql(path)
+  return driverName(name) === 'node' ? openNodeSqlite(path) : openLibsql(path)
+}
+
+/** Returns the driver that a store uses for which `name` is chosen. */
+export function driverName(name?: DriverName): DriverName {
+  return name ?? (hasNodeSqlite() ? 'node' : 'libsql')
 }
 
 /** Returns whether this is Node 22.13 or later. In 22.5 to 22.12 the module is behind a flag. */

@@ -3,6 +3,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Checkpoints } from './checkpoints.ts'
 import { Database, type DatabaseOptions } from './database.ts'
+import { watchLibraries } from './libraries.ts'
 import { Notifier } from './notifier.ts'
 import { closedError, Writer } from './writer.ts'
 
@@ -15,6 +16,8 @@ interface Opened {
   notifier: Notifier
   /** undefined for a store in memory, which has no log. */
   checkpoints: Checkpoints | undefined
+  /** See `watchLibraries`. */
+  endWatch: (() => void) | undefined
 }
 
 export class StoreFile {
@@ -24,7 +27,7 @@ export class StoreFile {
   #closed = false
   #closing: Promise<void> | undefined
 
-  /** `warn` gets the messages of `Writer` and `Checkpoints`. */
+  /** `warn` gets the messages of `Writer`, `Checkpoints` and `watchLibraries`. */
   constructor(options: DatabaseOptions, warn?: (message: string) => void) {
     this.options = options
     this.#warn = warn
@@ -97,6 +100,7 @@ export class StoreFile {
     const opened = await this.#opening?.catch(() => undefined)
     this.#opening = undefined
     if (!opened) return
+    opened.endWatch?.()
     opened.notifier.close()
     await opened.writer.close()
     await opened.checkpoints?.close()
@@ -121,7 +125,8 @@ export class StoreFile {
       notifier.notify(db.drainNotifications())
       checkpoints?.committed()
     }
-    return { db, writer: new Writer(db, afterCommit, this.#warn), notifier, checkpoints }
+    const endWatch = checkpoints && this.#warn && watchLibraries(db.path, this.#warn)
+    return { db, writer: new Writer(db, afterCommit, this.#warn), notifier, checkpoints, endWatch }
   }
 }
 
