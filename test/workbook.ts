@@ -22,10 +22,14 @@ const STYLES = `<styleSheet xmlns="${MAIN}"><numFmts><numFmt numFmtId="164" form
 <numFmt numFmtId='165' formatCode='[$Rs. -4009]#,##0.00'/></numFmts><cellStyleXfs><xf numFmtId="14"/></cellStyleXfs>
 <cellXfs><xf numFmtId="0"/><xf numFmtId="164"/><xf numFmtId="22"><alignment/></xf><xf numFmtId="21"/><xf numFmtId="165"/><xf numFmtId="46"/></cellXfs></styleSheet>`
 
-/** The bytes of a workbook with this XML as its sheet. */
+/** The bytes of a workbook with this XML as its sheet. `others` replaces parts by their names. */
 export function workbookOf(
   sheet: string | Buffer,
-  { texts = '<sst/>', date1904 = false }: { texts?: string | Buffer; date1904?: boolean } = {},
+  {
+    texts = '<sst/>',
+    date1904 = false,
+    others = {},
+  }: { texts?: string | Buffer; date1904?: boolean; others?: Record<string, string> } = {},
 ): Buffer {
   const relationship = (id: string, type: string, target: string) =>
     `<Relationship Id="${id}" Type="${OFFICE}/${type}" Target="${target}"/>`
@@ -44,6 +48,7 @@ export function workbookOf(
     'xl/sharedStrings.xml': texts,
     'xl/styles.xml': STYLES,
     'xl/worksheets/sheet1.xml': sheet,
+    ...others,
   }
   return zipOf(...Object.entries(parts).map(([name, content]) => ({ name, content })))
 }

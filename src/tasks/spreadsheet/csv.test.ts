@@ -151,6 +151,21 @@ test('an unclosed quote does not load the file into memory', async () => {
   expect(endless.destroyed).toBe(true)
 })
 
+test('a long header in tiny pieces is read in a moment', async () => {
+  const names = Array.from({ length: 10_000 }, (_, i) => `column number ${i}`)
+  const text = `${names.join(',')}\n${names.map(() => '1').join(',')}\n`
+  const { header } = await readCsv(Readable.from(text.match(/.{1,2}/gs) ?? []))
+  expect(header).toEqual(names)
+})
+
+test('a table whose rows are nearly empty, below a very wide header, is refused', async () => {
+  const text = `${','.repeat(16_383)}last\n${'1\n'.repeat(2000)}`
+  await expect(readCsv(text)).rejects.toMatchObject({
+    code: 'INVALID_FILE',
+    message: expect.stringMatching(/^row \d+: nearly all cells of the 16384 columns are empty/),
+  })
+})
+
 test('any table is read back unchanged, from chunks of any size', async () => {
   const cell = fc.string({ unit: fc.constantFrom('a', ' ', ',', ';', '"', '\n', '\r', 'é', '漢', '😀') })
   const row = fc.tuple(cell, cell, fc.constant('.'))

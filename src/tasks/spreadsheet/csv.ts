@@ -64,7 +64,12 @@ async function headerText(
   quote: boolean,
 ): Promise<string> {
   let start = ''
-  while (start.length < MAX_HEADER_CHARS && linesFromHeader(start, headerRow, quote).next().done) {
+  for (let searched = 0; start.length < MAX_HEADER_CHARS; ) {
+    // The search begins at the start, so it waits until the text has doubled: pieces may be tiny.
+    if (start.length >= 2 * searched) {
+      if (!linesFromHeader(start, headerRow, quote).next().done) break
+      searched = start.length
+    }
     const next = await text.next()
     if (next.done) break
     start += next.value

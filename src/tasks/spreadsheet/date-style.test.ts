@@ -23,3 +23,7 @@ test.each([
 ])('the format %s shows a number as: %s', (code, style) => {
   expect(dateStyleOf(code)).toBe(style)
 })
+
+test('a long format with brackets that are never closed is read in a moment', () => {
+  expect(dateStyleOf(`${'['.repeat(500_000)} yyyy`)).toBe('date')
+})

@@ -12,14 +12,13 @@ export function dateStyles(xml: string): (DateStyle | undefined)[] {
   styles.feed(xml)
   styles.run()
   styles.end()
-  return styles.cells.map((format) => {
-    const code = styles.formats.get(format)
-    return code ? dateStyleOf(code) : dateStyleOfNumber(format)
-  })
+  const { cells, formats } = styles
+  return cells.map((format) => (formats.has(format) ? formats.get(format) : dateStyleOfNumber(format)))
 }
 
 class Styles extends XmlScanner {
-  readonly formats = new Map<number, string>()
+  /** The kinds of the workbook's own formats, each found once: millions of styles may have the same one. */
+  readonly formats = new Map<number, DateStyle | undefined>()
   readonly cells: number[] = []
   #inFormats = false
   #inCells = false
@@ -29,7 +28,8 @@ class Styles extends XmlScanner {
     else if (name === 'cellXfs') this.#inCells = true
     else if (name === 'xf' && this.#inCells) this.cells.push(Number(attribute(text, from, to, 'numFmtId') ?? 0))
     else if (name === 'numFmt' && this.#inFormats) {
-      this.formats.set(Number(attribute(text, from, to, 'numFmtId')), attribute(text, from, to, 'formatCode') ?? '')
+      const code = attribute(text, from, to, 'formatCode')
+      if (code) this.formats.set(Number(attribute(text, from, to, 'numFmtId')), dateStyleOf(code))
     }
   }
 
@@ -53,7 +53,7 @@ function dateStyleOfNumber(id: number): DateStyle | undefined {
 export function dateStyleOf(code: string): DateStyle | undefined {
   if (/\[(?:h+|m+|s+)\]/i.test(code)) return 'elapsed'
   // Words, and colours and currencies in brackets, are removed; each of them separates its neighbours.
-  const bare = code.replace(/"[^"]*"|\\.|[*_].|\[[^\]]*\]/g, ' ')
+  const bare = code.replace(/"[^"]*"|\\.|[*_].|\[[^[\]]*\]/g, ' ')
   if (/[yd]|m{3}/i.test(bare)) return 'date'
   return /am\/pm|a\/p|(?<![a-z])(?:h{1,2}|s{1,2})(?![a-z])/i.test(bare) ? 'time' : undefined
 }

@@ -36,6 +36,11 @@ export function tooManyRows(row: number, maxRows: number): HighkiqError {
 // As many as Excel has. More are never a table but a file with the wrong delimiter or worse.
 const MAX_COLUMNS = 16_384
 
+// A table may have this many empty cells, and so many more for each value. Without a limit a row of a few bytes would become
+// a job with 16,384 fields.
+const EMPTY_CELLS = 10_000_000
+const EMPTY_CELLS_PER_VALUE = 500
+
 export interface TableRules {
   /** The rows without the header. */
   maxRows: number
@@ -161,6 +166,7 @@ async function* dataRows(
 ): AsyncGenerator<TableRow, void, void> {
   const columns = table.header.length
   let count = 0
+  let room = EMPTY_CELLS
   try {
     for (let batch = first; ; ) {
       for (const row of batch) {
@@ -169,6 +175,11 @@ async function* dataRows(
         replaceLoneSurrogates(values)
         if (count++ >= maxRows) throw tooManyRows(number, maxRows)
         if (!chosen) refuseStray(row, table)
+        const width = Math.max(values.length, columns)
+        if (width > EMPTY_CELLS_PER_VALUE) {
+          room += values.filter((value) => value !== '').length * EMPTY_CELLS_PER_VALUE - width
+          if (room < 0) throw almostEmpty(number, width)
+        }
         yield { number, values: fitted(values, columns) }
       }
       const next = await records.next()
@@ -178,6 +189,11 @@ async function* dataRows(
   } finally {
     await records.return()
   }
+}
+
+function almostEmpty(row: number, columns: number): HighkiqError {
+  const message = `row ${row}: nearly all cells of the ${columns} columns are empty: delete the columns that are not needed`
+  return invalidFile(message, { row })
 }
 
 /** Replaces lone surrogates, which a workbook's escapes can produce and no job may have. */

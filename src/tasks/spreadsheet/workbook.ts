@@ -2,7 +2,6 @@
  * Reads the rows of one sheet from the zip archive of a workbook: small parts whole, the sheet in pieces.
  */
 import { getHeapStatistics } from 'node:v8'
-import { readXml } from 'hucre/xml'
 import type { Entry } from 'yauzl'
 import { type HighkiqError, invalidFile } from '../../job/errors.ts'
 import { shown } from '../../job/options.ts'
@@ -11,6 +10,7 @@ import type { Findings } from './encoding.ts'
 import type { TableRow } from './table.ts'
 import { TextTable } from './text-table.ts'
 import { WorksheetScanner } from './worksheet-scan.ts'
+import { visitElements } from './xml-elements.ts'
 import { textPieces } from './xml-scan.ts'
 import type { CheckedZip } from './zip-check.ts'
 
@@ -57,9 +57,10 @@ function emptySheet({ name, names }: { name: string; names: string[] }): Highkiq
 
 /** Finds the parts of the archive that make up one sheet. */
 async function findWorkbook(zip: CheckedZip, wanted: string | number | undefined) {
-  const root = await relationships(zip, '')
-  const path = root.find((relationship) => relationship.type === 'officeDocument')?.path
-  const main = path === undefined ? undefined : zip.entries.get(path.toLowerCase())
+  const path = (await relationships(zip, '')).byType.get('officeDocument')
+  const entryAt = (target: string | undefined) =>
+    target === undefined ? undefined : zip.entries.get(target.toLowerCase())
+  const main = entryAt(path)
   if (path?.endsWith('.bin')) {
     throw invalidFile('the file is a binary workbook (.xlsb): open it in Excel and save it as .xlsx')
   }
@@ -67,13 +68,13 @@ async function findWorkbook(zip: CheckedZip, wanted: string | number | undefined
     throw invalidFile('the file is a zip archive, but not an .xlsx workbook: save it as .xlsx')
   }
   const related = await relationships(zip, path)
-  const xml = await text(zip, main)
-  const date1904 = elements(xml, 'workbookPr')[0]?.['@date1904']
-  const sheets = elements(xml, 'sheet').flatMap((element) => {
-    const id = Object.entries(element).find(([name]) => name.endsWith(':id'))?.[1]
-    const target = related.find((relationship) => relationship.id === id && relationship.type === 'worksheet')
-    const entry = target && zip.entries.get(target.path.toLowerCase())
-    return entry ? [{ name: String(element['@name']), hidden: /hidden/i.test(String(element['@state'])), entry }] : []
+  const properties: (string | undefined)[] = []
+  const sheets: { name: string; hidden: boolean; entry: Entry }[] = []
+  await visitElements(zip.content(main), ['workbookPr', 'sheet'], (element, attributes) => {
+    if (element === 'workbookPr') properties.push(attributes('date1904'))
+    const entry = element === 'sheet' ? entryAt(related.sheets.get(attributes(':id') ?? '')) : undefined
+    if (!entry) return
+    sheets.push({ name: attributes('name') ?? '', hidden: /hidden/i.test(attributes('state') ?? ''), entry })
   })
   const found =
     typeof wanted === 'string'
@@ -86,35 +87,38 @@ async function findWorkbook(zip: CheckedZip, wanted: string | number | undefined
     const which = wanted === undefined ? 'a sheet' : `the sheet ${shown(wanted)}`
     throw invalidFile(`the workbook does not have ${which}: its sheets are ${names}`)
   }
-  const partOf = (type: string) => {
-    const target = related.find((relationship) => relationship.type === type)
-    return target && zip.entries.get(target.path.toLowerCase())
-  }
   return {
     sheet: found.entry,
     name: found.name,
     names: sheets.map(({ name }) => name),
-    texts: partOf('sharedStrings'),
-    styles: partOf('styles'),
-    date1904: date1904 === '1' || date1904 === 'true',
+    texts: entryAt(related.byType.get('sharedStrings')),
+    styles: entryAt(related.byType.get('styles')),
+    date1904: properties[0] === '1' || properties[0] === 'true',
   }
 }
 
-/** Returns the parts that a part refers to. `type` is the last word of the type, the same in all dialects. */
-async function relationships(zip: CheckedZip, part: string): Promise<{ id: string; type: string; path: string }[]> {
-  const folder = part.slice(0, part.lastIndexOf('/') + 1)
-  const entry = zip.entries.get(`${folder}_rels/${part.slice(folder.length)}.rels`.toLowerCase())
-  if (!entry) return []
-  return elements(await text(zip, entry), 'Relationship').map((element) => ({
-    id: String(element['@Id']),
-    type: String(element['@Type']).split('/').at(-1) ?? '',
-    // A URL resolves '../x' and '/x' the way these targets are meant.
-    path: decodeURI(new URL(encodeURI(String(element['@Target'])), `file:///${folder}`).pathname.slice(1)),
-  }))
+/** The paths of the parts to which a part refers: the first one of each type, and the sheets by their ids. */
+interface Relationships {
+  /** A type is known by its last word, which is the same in all dialects. */
+  byType: Map<string, string>
+  sheets: Map<string, string>
 }
 
-function elements(xml: string, name: string): Record<string, unknown>[] {
-  return readXml(xml, { rowTag: name, stripNamespaces: true }).data as Record<string, unknown>[]
+async function relationships(zip: CheckedZip, part: string): Promise<Relationships> {
+  const folder = part.slice(0, part.lastIndexOf('/') + 1)
+  const entry = zip.entries.get(`${folder}_rels/${part.slice(folder.length)}.rels`.toLowerCase())
+  const found: Relationships = { byType: new Map(), sheets: new Map() }
+  if (!entry) return found
+  await visitElements(zip.content(entry), ['Relationship'], (_, attributes) => {
+    const type = attributes('Type')?.split('/').at(-1) ?? ''
+    const target = attributes('Target') ?? ''
+    // A URL resolves '../x' and '/x' the way these targets are meant.
+    const path = decodeURI(new URL(encodeURI(target), `file:///${folder}`).pathname.slice(1))
+    if (!found.byType.has(type)) found.byType.set(type, path)
+    const id = type === 'worksheet' ? attributes('Id') : undefined
+    if (id !== undefined && !found.sheets.has(id)) found.sheets.set(id, path)
+  })
+  return found
 }
 
 // Parts that are read whole. Those of real workbooks are a thousand times smaller.

@@ -57,6 +57,47 @@ test('a cell without a value is empty, not the first shared string', async () =>
   expect(await read(workbook)).toEqual([{ number: 3, values: ['', '', 1] }])
 })
 
+test('an empty cell far to the right makes no row and no wider row', async () => {
+  const rows = '<row r="1"><c r="XFD1"/></row><row r="2"><c r="B2"/><c r="D2"><v>1</v></c><c r="F2" t="s"/></row>'
+  expect(await read(workbookOf(sheetXml(rows)))).toEqual([{ number: 2, values: ['', '', '', 1] }])
+})
+
+test('a sheet with far more empty columns than values is refused', async () => {
+  const rows = Array.from({ length: 2000 }, (_, i) => `<row r="${i + 1}"><c r="XFD${i + 1}"><v>1</v></c></row>`).join(
+    '',
+  )
+  const zip = await openZip(workbookOf(sheetXml(rows)))
+  const reading = async () => {
+    let last = 0
+    for await (const batch of sheetRows(zip, undefined)) last = batch.at(-1)?.number ?? last
+    return last
+  }
+  await expect(reading()).rejects.toMatchObject({
+    code: 'INVALID_FILE',
+    message: expect.stringMatching(/^row \d+, column XFD: .*delete the empty columns/),
+  })
+  zip.close()
+})
+
+test.each([
+  ['a row', `<row x'=" y'></row>`],
+  ['a cell', `<row><c x'=" y'></c></row>`],
+])('%s with an attribute that does not end is refused', async (_name, rows) => {
+  await expect(read(workbookOf(sheetXml(rows)))).rejects.toThrow('the value of an attribute does not end')
+})
+
+test.each([
+  ['usual', '<c r="B7" t="s"><v>1</v></c>'],
+  ['unusual', "<c t='s' r='B7'><v>1</v></c>"],
+  ['wrong', '<c r="B7" t="s"><v>-1</v></c>'],
+])('a cell of %s shape whose text is not in the workbook is refused', async (_name, cell) => {
+  const workbook = workbookOf(sheetXml(`<row r="7">${cell}</row>`), { texts: '<sst><si><t>only</t></si></sst>' })
+  await expect(read(workbook)).rejects.toMatchObject({
+    code: 'INVALID_FILE',
+    message: expect.stringContaining('row 7, column B: the workbook does not have the text of this cell'),
+  })
+})
+
 test.each([
   ['a column that no sheet has', '<row r="7"><c r="XFE7"/></row>', 'row 7, column XFE: ', 'XFE'],
   ['one that none can have', `<row r="7"><c r="${'Z'.repeat(40)}7"/></row>`, 'row 7, column ZZZZZZ: ', 'ZZZZZZ'],
@@ -93,7 +134,7 @@ test.each([
 })
 
 test('very wide rows are yielded a few at a time', async () => {
-  const rows = Array.from({ length: 400 }, (_, i) => `<row><c r="XFD${i + 1}"/></row>`).join('')
+  const rows = Array.from({ length: 400 }, (_, i) => `<row><c r="XFD${i + 1}"><v>1</v></c></row>`).join('')
   const zip = await openZip(workbookOf(sheetXml(rows)))
   let count = 0
   for await (const batch of sheetRows(zip, undefined)) {

@@ -22,7 +22,12 @@ const MAX_COLUMNS = 16_384
 // As in CSV: no row of a table is so long, and without a limit one could fill the memory.
 const MAX_ROW_CHARS = 16 * 1024 ** 2
 
-// A few bytes are enough for a row as wide as a sheet: rows are handed over when they have so many cells.
+// A few bytes are enough for a row as wide as a sheet. A sheet may have this many empty cells left of its values, and so
+// many more for each character of its XML: far more than a program writes, and few enough that a small file is read soon.
+const EMPTY_CELLS = 20_000_000
+const EMPTY_CELLS_PER_CHAR = 10
+
+// Rows are handed over when they have so many cells.
 const BATCH_CELLS = 32_768
 
 const MAX_REMEMBERED_DATES = 10_000
@@ -45,6 +50,10 @@ export class WorksheetScanner extends XmlScanner {
   }
   #rows: TableRow[] = []
   #cells = 0
+  /** The number of empty cells of all rows, left of a value. */
+  #empty = 0
+  /** The number of characters of the XML so far. */
+  #length = 0
 
   #inData = false
   #inRow = false
@@ -55,7 +64,8 @@ export class WorksheetScanner extends XmlScanner {
   #next = 0
 
   #inCell = false
-  #column = -1
+  /** The column of the cell, from 0. */
+  #column = 0
   #type = 'n'
   #style = -1
   #inValue = false
@@ -70,12 +80,17 @@ export class WorksheetScanner extends XmlScanner {
     this.#context = context
   }
 
-  /** Returns and removes the rows that are complete, without rows that have no cell. */
+  /** Returns and removes the rows that are complete, without rows that have no value. */
   drain(): TableRow[] {
     const rows = this.#rows
     this.#rows = []
     this.#cells = 0
     return rows
+  }
+
+  override feed(piece: string): void {
+    this.#length += piece.length
+    super.feed(piece)
   }
 
   override end(): void {
@@ -89,8 +104,9 @@ export class WorksheetScanner extends XmlScanner {
     const cell = this.#quick
     const end = cell.read(text, at)
     if (end === -1) return -1
+    this.#column = cell.column === -1 ? this.#next : cell.column
     if (cell.lacksResult) {
-      this.#put(cell.column, NO_RESULT)
+      this.#put(NO_RESULT)
       return end
     }
     const { from, to, type, style } = cell
@@ -99,9 +115,9 @@ export class WorksheetScanner extends XmlScanner {
       number === undefined
         ? this.#valueOf(type, style, decodeEntities(text.slice(from, to)))
         : type === 's'
-          ? (this.#context.texts[number] ?? '')
+          ? this.#textAt(number)
           : this.#numberOf(number, style)
-    this.#put(cell.column, value)
+    this.#put(value)
     return end
   }
 
@@ -164,7 +180,8 @@ export class WorksheetScanner extends XmlScanner {
   }
 
   #openCell(text: string, from: number, to: number): void {
-    this.#column = columnOf(attribute(text, from, to, 'r') ?? '')
+    const column = columnOf(attribute(text, from, to, 'r') ?? '')
+    this.#column = column === -1 ? this.#next : column
     this.#type = attribute(text, from, to, 't') ?? 'n'
     this.#style = Number(attribute(text, from, to, 's') ?? -1)
     this.#value = ''
@@ -176,17 +193,17 @@ export class WorksheetScanner extends XmlScanner {
   #closeCell(): void {
     this.#inCell = false
     if (this.#lacksResult) {
-      this.#put(this.#column, NO_RESULT)
+      this.#put(NO_RESULT)
       return
     }
     const inline = this.#type === 'inlineStr'
-    this.#put(this.#column, inline ? this.#rich.value : this.#valueOf(this.#type, this.#style, this.#value))
+    this.#put(inline ? this.#rich.value : this.#valueOf(this.#type, this.#style, this.#value))
   }
 
   #valueOf(type: string, style: number, text: string): unknown {
     switch (type) {
       case 's':
-        return text === '' ? '' : (this.#context.texts[Number(text)] ?? '')
+        return text === '' ? '' : this.#textAt(Number(text))
       case 'str':
       case 'inlineStr':
         return decodeEscapes(text)
@@ -215,28 +232,43 @@ export class WorksheetScanner extends XmlScanner {
     return text
   }
 
-  /** Puts a value into the row. `column` -1 means right of the one before. */
-  #put(column: number, value: unknown): void {
+  #textAt(number: number): string {
+    const text = this.#context.texts[number]
+    return text ?? this.#fail('the workbook does not have the text of this cell: open it in Excel and save it again')
+  }
+
+  /** Puts a value into the row, in the column of the cell. Empty cells at the end of a row are left out. */
+  #put(value: unknown): void {
     const values = this.#values
-    const at = column === -1 ? this.#next : column
-    if (at >= MAX_COLUMNS) this.#fail(at, 'a sheet has no columns right of XFD: take the cell away')
+    const at = this.#column
+    if (at >= MAX_COLUMNS) this.#fail('a sheet has no columns right of XFD: take the cell away')
+    this.#next = at + 1
+    if (value === '' && at >= values.length) return
     if (typeof value === 'string') {
       this.#checkLength(value.length)
       this.#chars += value.length
     }
-    while (values.length < at) values.push('')
+    if (at > values.length) this.#pad(at)
     values[at] = value
-    this.#next = at + 1
+  }
+
+  #pad(length: number): void {
+    this.#empty += length - this.#values.length
+    if (this.#empty > EMPTY_CELLS + EMPTY_CELLS_PER_CHAR * this.#length) {
+      this.#fail('the sheet has far more empty columns than values: delete the empty columns')
+    }
+    while (this.#values.length < length) this.#values.push('')
   }
 
   #checkLength(more: number): void {
     if (this.#chars + more <= MAX_ROW_CHARS) return
-    this.#fail(this.#column === -1 ? this.#next : this.#column, 'the row is longer than 16 MiB: split it')
+    this.#fail('the row is longer than 16 MiB: split it')
   }
 
-  #fail(index: number, what: string): never {
+  /** @throws INVALID_FILE with the row, and the column of the cell */
+  #fail(what: string): never {
     const row = this.#number
-    const column = columnLetters(index)
+    const column = columnLetters(this.#column)
     throw invalidFile(`row ${row}, column ${column}: ${what}`, { row, column })
   }
 }

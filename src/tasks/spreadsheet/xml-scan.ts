@@ -120,13 +120,16 @@ export function tagEnd(text: string, at: number): number {
   return -1
 }
 
-/** Returns the decoded value of the attribute with this name. */
+/**
+ * Returns the decoded value of the attribute with this name. A name that begins with a colon is found with any prefix.
+ * @throws Error if a value does not end within the tag
+ */
 export function attribute(text: string, from: number, to: number, name: string): string | undefined {
   for (let at = from; at < to; ) {
     while (at < to && isSpace(text.charCodeAt(at))) at++
     const start = at
     while (at < to && text.charCodeAt(at) !== EQUALS && !isSpace(text.charCodeAt(at))) at++
-    const found = at - start === name.length && text.startsWith(name, start)
+    const found = text.startsWith(name, at - name.length) && isWhole(name, at - start)
     while (at < to && isSpace(text.charCodeAt(at))) at++
     if (text.charCodeAt(at) !== EQUALS) continue
     at++
@@ -134,11 +137,14 @@ export function attribute(text: string, from: number, to: number, name: string):
     const quote = text.charCodeAt(at)
     if (quote !== QUOTE && quote !== APOSTROPHE) return undefined
     const end = text.indexOf(quote === QUOTE ? '"' : "'", at + 1)
+    if (end === -1 || end >= to) throw new Error('the value of an attribute does not end')
     if (found) return decodeEntities(text.slice(at + 1, end))
     at = end + 1
   }
   return undefined
 }
+
+const isWhole = (name: string, length: number) => (name.startsWith(':') ? length > name.length : length === name.length)
 
 const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
