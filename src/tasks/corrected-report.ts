@@ -58,10 +58,11 @@ export async function openReport(
   } = told
   const { openFile } = await import('./spreadsheet/file.ts')
   const rules = { ...(meta.maxRows === undefined ? {} : { maxRows: meta.maxRows }), ...reading }
-  const file = await openFile(source, rules, { likely: meta.encoding }).catch((thrown) => {
+  const file = await openFile(source, rules, { likely: meta.encoding, isReport: true }).catch((thrown) => {
     throw withPath(thrown, source)
   })
   try {
+    if (rules.sheet === undefined) await refuseSecondWorksheet(file)
     const layout = layoutOf(file, meta, rowKey)
     const check = meta.format && new RowCheck(meta.format, { columns, header: meta.columns, validate, now: app.now })
     return reportedRows(file, new ReportReader({ store: app.store, task, layout, check, rowKey }), source)
@@ -69,6 +70,20 @@ export async function openReport(
     await file.close()
     throw withPath(error, source)
   }
+}
+
+/**
+ * Refuses a report that goes on in a second sheet, because only the first is read.
+ * @throws INVALID_FILE
+ */
+async function refuseSecondWorksheet(file: OpenFile): Promise<void> {
+  const { sheets = [] } = file.layout()
+  const { nameOfWorksheet } = await import('./spreadsheet/workbook-writer.ts')
+  if (sheets.length < 2 || !sheets.includes(nameOfWorksheet(2))) return
+  const hint = 'name another one with sheet'
+  const list = sheets.map(shown).join(', ')
+  const message = `the report goes on in another sheet (there are ${list}): save each as a file of its own, or ${hint}`
+  throw invalidFile(message, { option: 'sheet', hint, sheets })
 }
 
 /** Returns an INVALID_FILE whose message names the file, if the source is a path; any other error unchanged. */

@@ -1,8 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { BusinessFailure } from 'highkiq'
 import { expect, test } from 'vitest'
 import { openFile } from '#dist/tasks/spreadsheet/file.js'
+import { workbookBytes } from '#dist/tasks/spreadsheet/workbook-writer.js'
 import { writeSpreadsheet } from '#dist/tasks/spreadsheet/write.js'
 import { collect, newApp } from './bench.ts'
 
@@ -68,6 +71,25 @@ test('rows that validation refuses again stay unchanged, the others run', async 
   writeFileSync(path, readFileSync(path, 'utf8').replace('b,x', 'b,2'))
   expect(await task.retry({ report: path, as: { validate } })).toMatchObject({ rows: 1, refused: 1 })
   expect((await task.wait({ every: 10 })).counts).toMatchObject({ finished: 2, failed: 1 })
+})
+
+test('a report that goes on in a second sheet is refused, unless a sheet is named', async () => {
+  const { hq } = newApp()
+  const Row = hq.job('Row', async (_ctx, _row: object) => {
+    throw new BusinessFailure('no')
+  })
+  await hq.worker().start()
+  const task = await hq.tasks.import(Row, Buffer.from('sku\na\nb\nc\n'))
+  await task.wait({ every: 10 })
+  const header = ['sku', 'row key']
+  const keys = [0, 1, 2].map((index) => ['x', `${task.id}:${index}:1`])
+  // As a report is written whose rows do not fit on a sheet.
+  const report = await buffer(workbookBytes(Readable.from([header, ...keys]), 3))
+  await expect(task.retry({ report })).rejects.toMatchObject({
+    code: 'INVALID_FILE',
+    message: expect.stringContaining('another sheet (there are "Sheet1", "Sheet1_2"): save each as a file of its own'),
+  })
+  expect(await task.retry({ report, as: { sheet: 'Sheet1_2' } })).toMatchObject({ rows: 1 })
 })
 
 test('the same bytes are refused with the id of the first task, unless allowDuplicate is set', async () => {

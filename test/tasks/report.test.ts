@@ -100,6 +100,18 @@ for (const format of FORMATS) {
     ])
   })
 
+  test(`columns that look like formulas are read back from a report in ${format}`, async () => {
+    const { hq, folder } = newApp()
+    const source = Buffer.from("@id,name,-,'=x,+1\n1,good,a,b,c\n2,bad,d,e,f\n")
+    const task = await hq.tasks.import(picky(hq), source)
+    await ended(hq, task)
+    const path = join(folder, `out.${format}`)
+    await task.report(path)
+    expect(await corrected(path, hq, task)).toMatchObject([
+      { index: 1, args: [{ '@id': '2', name: 'bad', '-': 'd', "'=x": 'e', '+1': 'f' }] },
+    ])
+  })
+
   test(`rows of NDJSON are read back from a report in ${format}`, async () => {
     const { hq, folder } = newApp()
     const lines = ['{"a":"bad","status":"mine"}', '{"a":"good"}', '{"b":"bad"}']

@@ -4,6 +4,7 @@ import { setProtoField } from './cell-text.ts'
 import { csvRecords } from './csv.ts'
 import type { Findings } from './encoding.ts'
 import { checkedFormat, type FileFormat } from './format.ts'
+import { unescapeFormula } from './formula-injection.ts'
 import { ndjsonRows } from './ndjson.ts'
 import { type OpenSource, openSource, type Source } from './source.ts'
 import { digestOf, spooled } from './spool.ts'
@@ -58,13 +59,18 @@ const MAX_ROWS = 1_000_000
 
 /**
  * Opens a file and reads its header. `names` renames the columns in order; `chosen` selects columns, and the others may
- * hold anything. `likely` is the encoding to use if several are possible.
+ * hold anything. `likely` is the encoding to use if several are possible. `isReport`: the names of the columns are escaped as a
+ * report in CSV has them.
  * @throws INVALID_FILE, INVALID_OPTION; while iterating INVALID_FILE and TOO_MANY_ROWS
  */
 export async function openFile(
   source: Source,
   options: ReadFileOptions = {},
-  { likely, ...columns }: Pick<TableRules, 'names' | 'chosen'> & { likely?: string | undefined } = {},
+  {
+    likely,
+    isReport = false,
+    ...columns
+  }: Pick<TableRules, 'names' | 'chosen'> & { likely?: string | undefined; isReport?: boolean } = {},
 ): Promise<OpenFile> {
   const { format, opened } = await openChecked(source, options)
   const { maxRows = MAX_ROWS, encoding, headerRow, sheet } = options
@@ -79,7 +85,8 @@ export async function openFile(
   }
   const records =
     format === 'xlsx' ? xlsxRecords(opened, sheet, found) : csvRecords(opened, { ...options, found, likely })
-  const { header, rows, close } = await readTable(records, { maxRows, headerRow, ...columns })
+  const nameOf = isReport && format === 'csv' ? unescapeFormula : undefined
+  const { header, rows, close } = await readTable(records, { maxRows, headerRow, nameOf, ...columns })
   return { ...about, header, rows: named(rows, header), close }
 }
 

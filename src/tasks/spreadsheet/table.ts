@@ -48,6 +48,8 @@ export interface TableRules {
   names?: readonly string[] | undefined
   /** The number of the row that holds the names of the columns, from 1. Default: the first that is not blank. */
   headerRow?: number | undefined
+  /** Returns the name of a column, given the text in the header. Default: that text. */
+  nameOf?: ((text: string) => string) | undefined
   /** The columns to read; the others may hold anything. Default: every column. */
   chosen?: ReadonlySet<string> | undefined
 }
@@ -243,8 +245,9 @@ function exampleOf(header: readonly string[], { values }: TableRow): { text: str
   return { text: `{${pairs.join(',')}}`, fits: pairs.length === 1 ? 'this one' : 'these' }
 }
 
-function headerOf({ number: row, values }: TableRow, { names: given, chosen }: TableRules): string[] {
-  const names = values.map((value) => String(value).toWellFormed().trim())
+function headerOf({ number: row, values }: TableRow, { names: given, chosen, nameOf }: TableRules): string[] {
+  const texts = values.map((value) => String(value).toWellFormed().trim())
+  const names = nameOf ? texts.map(nameOf) : texts
   while (names.at(-1) === '') names.pop()
   if (given) return named(given, names, row)
   if (names.length > MAX_COLUMNS) {

@@ -68,18 +68,20 @@ async function* parts(rows: AsyncIterable<readonly Cell[]>, mostRows: number): A
   }
 }
 
+/** Returns the name of a sheet, by its number from 1. */
+export const nameOfWorksheet = (n: number) => (n === 1 ? 'Sheet1' : `Sheet1_${n}`)
+
 /** Yields the parts that name the sheets. */
 function* about(sheets: number): Generator<ZipEntry, void, void> {
   const numbers = Array.from({ length: sheets }, (_, i) => i + 1)
   const each = (write: (n: number) => string) => numbers.map(write).join('')
   const entry = (name: string, text: string): ZipEntry => ({ name, texts: [XML + text] })
-  const nameOf = (n: number) => (n === 1 ? 'Sheet1' : `Sheet1_${n}`)
   const relation = (id: string, type: string, target: string) =>
     `<Relationship Id="${id}" Type="${RELATIONS}/${type}" Target="${target}"/>`
   const type = (part: string, kind: string) =>
     `<Override PartName="/xl/${part}.xml" ContentType="${TYPE}.${kind}+xml"/>`
   yield { name: 'xl/styles.xml', texts: [STYLES] }
-  const list = each((n) => `<sheet name="${nameOf(n)}" sheetId="${n}" r:id="rId${n}"/>`)
+  const list = each((n) => `<sheet name="${nameOfWorksheet(n)}" sheetId="${n}" r:id="rId${n}"/>`)
   yield entry('xl/workbook.xml', `<workbook xmlns="${MAIN}" xmlns:r="${RELATIONS}"><sheets>${list}</sheets></workbook>`)
   const relations = each((n) => relation(`rId${n}`, 'worksheet', `worksheets/sheet${n}.xml`))
   const styles = relation(`rId${sheets + 1}`, 'styles', 'styles.xml')
