@@ -37,6 +37,21 @@ export const OPTIONS_OF_PARENT = `
 It also takes -r, --url and --json. Beside Sidekiq 7 or 6 use -r: the app's option wire decides how jobs are written.
 `
 
+/**
+ * Refuses options of the command above a verb that the verb does not have, such as `--limit` of a list: without them the verb
+ * would act on more than was meant.
+ * @throws CliError
+ */
+export function refuseOptionsOfParent(verb: Command, ...names: string[]): void {
+  const wrong = names.find((name) => verb.parent?.getOptionValueSource(name) === 'cli')
+  if (wrong === undefined) return
+  const list = `highkiq ${verb.parent?.name()}`
+  throw new CliError(
+    `--${wrong} is an option of ${list}, and "${list} ${verb.name()}" does not have it: leave it out`,
+    2,
+  )
+}
+
 /** Opens the app, runs `work` with it and closes it. */
 export async function withApp<T>(options: AppOptions, work: (hq: Highkiq) => Promise<T>): Promise<T> {
   const hq = await openApp(options)

@@ -36,15 +36,15 @@ export function added(a: BulkResult, b: BulkResult): BulkResult {
   return { done: a.done + b.done, refused: a.refused + b.refused, ...(error === undefined ? {} : { error }) }
 }
 
-/** Refuses unknown options, and a filter that is undefined: both would mean all entries. @throws INVALID_OPTION */
+/** Refuses unknown options, and a filter that is undefined or empty: they would mean all entries. @throws INVALID_OPTION */
 export function checkSweep(options: object): void {
   const known = { matching: null, where: null, signal: 'signal', onProgress: 'function' } as const
   checkOptions('acting on all', options, known)
   if ('where' in options && typeof options.where !== 'function') {
     throw invalidOption('where must be a function of an entry; leave it out to mean all')
   }
-  if ('matching' in options && typeof options.matching !== 'string') {
-    throw invalidOption('matching must be a string; leave it out to mean all')
+  if ('matching' in options && (typeof options.matching !== 'string' || options.matching === '')) {
+    throw invalidOption('matching must be a string that is not empty; leave it out to mean all')
   }
 }
 

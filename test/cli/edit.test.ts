@@ -22,7 +22,8 @@ test('a job is edited where it waits, and pushed again as a new one', { timeout:
   ]) {
     expect(await folder.run(['duplicate', jid, ...wrong])).toMatchObject({ code: 2 })
   }
-  expect(await folder.json('edit', copy.jid)).toEqual({ jid: copy.jid })
+  expect(await folder.json('edit', copy.jid, '--args', '[]')).toEqual({ jid: copy.jid })
+  expect(await folder.json('job', copy.jid)).toMatchObject({ job: { args: [] } })
   expect(await folder.json('stats')).toMatchObject({ enqueued: 1, scheduled: 1 })
   expect(await folder.run(['edit', 'nothing', '1'])).toMatchObject({
     code: 1,

@@ -55,6 +55,11 @@ test('jobs of all states are found by their arguments, counted, and acted on tog
       'retry applies to jobs of the states retry, dead, rejected, morgue: name some of them (got none)',
     ],
     [['jobs', 'stop'], 'there is no command "highkiq jobs stop" (commands: retry, enqueue, kill, delete, cancel)'],
+    [
+      ['jobs', 'delete', '--state', 'dead', '--limit', '5', '--yes'],
+      '--limit is an option of highkiq jobs, and "highkiq jobs delete" does not have it: leave it out',
+    ],
+    [['jobs', '--count', 'delete', '--state', 'dead', '--yes'], '--count is an option of highkiq jobs'],
     [['jobs', '--state', 'died'], 'Each must be one of retry, dead'],
     [['jobs', '--where', 'customer'], '--where must be a name and a value, such as 0.customer=4711 (got "customer")'],
     [['jobs', '--where', 'customer=1'], '0.customer, or *.customer for any argument (got "customer")'],

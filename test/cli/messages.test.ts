@@ -27,6 +27,11 @@ describe('wrong usage is exit code 2, and says what would be right', () => {
       ['enqueue', 'HrdJob', '-r', '@jobs.mjs'],
       /"HrdJob"; defined here: HardJob/,
     ],
+    ['a time that is only a number', ['enqueue', 'HardJob', '--at', '5'], /--at .*'5'.*ISO 8601/],
+    ['a time in words', ['enqueue', 'HardJob', '--at', '1 May 2030'], /ISO 8601, such as 2026-12-01T08:00:00Z/],
+    ['a time that no calendar has', ['enqueue', 'HardJob', '--at', '2030-13-01'], /ISO 8601/],
+    ['an edit without arguments', ['edit', '5f9c'], /give the arguments .* --args JSON; --args '\[\]' means none/],
+    ['an edit with arguments twice', ['edit', '5f9c', '7', '--args', '[7]'], /as words or as --args JSON, once/],
     ['an unknown store', ['enqueue', 'HardJob', '--url', 'foo:bar'], /"foo:bar" is not a store URL/],
   ])('%s', async ([_, args, says], { folder }) => {
     folder.write({

@@ -88,6 +88,12 @@ describe('retries, scheduled, dead', () => {
 
   test.for<[what: string, args: string[], says: RegExp]>([
     ['neither a jid nor --all', ['retries', 'retry'], /give jids, --all or --matching/],
+    ['an empty pattern', ['dead', 'delete', '--matching', '', '--yes'], /must not be empty; --all means all jobs/],
+    [
+      'a limit for an action',
+      ['dead', 'delete', '--all', '--limit', '5', '--yes'],
+      /--limit is an option of highkiq dead, and "highkiq dead delete" does not have it/,
+    ],
     ['both', ['retries', 'retry', 'x', '--all'], /give jids, --all or --matching/],
     [
       'an unknown subcommand',

@@ -12,6 +12,16 @@ async function begin(call: Call, options: unknown): Promise<unknown> {
   return typeof answer?.next === 'function' ? answer.next() : answer
 }
 
+test('acting on all jobs of a set refuses an empty text to match, which would mean all', async () => {
+  const { hq } = bench()
+  for (const matching of ['', undefined]) {
+    await expect(hq.dead.deleteAll({ matching } as object)).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: 'matching must be a string that is not empty; leave it out to mean all',
+    })
+  }
+})
+
 test('each method with options refuses an unknown one and a wrong value, by name and with what is right', async () => {
   const t = bench()
   const { hq } = t

@@ -14,6 +14,7 @@ The job keeps its place: in its queue, among the retries, the scheduled or the d
 
 Examples:
   highkiq edit 5f9c3b0a7d2e41c68b1a90ff bob 6
+  highkiq edit 5f9c3b0a7d2e41c68b1a90ff --args '["bob", 6]'
   highkiq edit 5f9c3b0a7d2e41c68b1a90ff 7 '[encrypted]'      (keeps the encrypted argument; needs no key)
 `
 
@@ -34,15 +35,20 @@ export function register(program: Command): void {
       .argument('<jid>', 'id of the job')
       .argument('[args...]', 'all its arguments'),
   )
+    .option('--args <json>', 'all its arguments, as a JSON array', list)
     .option('--json', 'as JSON')
     .addHelpText('after', EDIT_EXAMPLES)
-    .action((jid: string, args: string[], { json, ...options }: AppOptions) =>
-      withExistingStore(options, async (hq) => {
-        const values = args.map((text) => (text === KEPT ? text : argument(text)))
+    .action((jid: string, words: string[], { json, args, ...options }: AppOptions & { args?: unknown[] }) => {
+      if ((args === undefined) === (words.length === 0)) {
+        const how = args === undefined ? "; --args '[]' means none" : ', once'
+        throw new CliError(`give the arguments of the job as words or as --args JSON${how}`, 2)
+      }
+      return withExistingStore(options, async (hq) => {
+        const values = args ?? words.map((text) => (text === KEPT ? text : argument(text)))
         if (await hq.edit(jid, values)) printResult(json, { jid }, 'edited')
         else throw new CliError(`job ${jid} has moved meanwhile: try again`)
-      }),
-    )
+      })
+    })
   withAppOptions(
     program
       .command('duplicate')

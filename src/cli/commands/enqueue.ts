@@ -132,8 +132,13 @@ function duration(text: string): string {
   }
 }
 
+const ISO_8601 = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i
+
 export function date(text: string): Date {
-  const at = new Date(text)
-  if (Number.isNaN(at.getTime())) throw new InvalidArgumentError('It must be a time such as 2026-12-01T08:00:00Z.')
+  // `Date` alone takes nearly everything: 5 is a day in 2001.
+  const at = new Date(ISO_8601.test(text) ? text : Number.NaN)
+  if (Number.isNaN(at.getTime())) {
+    throw new InvalidArgumentError('It must be a time in ISO 8601, such as 2026-12-01T08:00:00Z.')
+  }
   return at
 }

@@ -1,10 +1,10 @@
 /** `highkiq retries | scheduled | dead | finished` list the jobs of a set, and retry, kill or delete some or all of them. */
 
-import { type Command, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { BulkResult, Highkiq, JobSet, SetEntry, SweepOptions } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { failuresOf } from '../job-text.ts'
-import { OPTIONS_OF_PARENT, withExistingStore } from '../open-app.ts'
+import { OPTIONS_OF_PARENT, refuseOptionsOfParent, withExistingStore } from '../open-app.ts'
 import { type Column, count, plural, printResult, shortTime, table, time } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { confirm, onInterrupt } from '../terminal.ts'
@@ -88,11 +88,17 @@ interface ActionOptions extends ShowOptions {
 
 const MATCHING = 'only jobs whose JSON contains this text, or matches this pattern (* ? [a-z])'
 
+/** Refuses an empty pattern, which would match all jobs: it comes from a variable that is not set. */
+function pattern(text: string): string {
+  if (text !== '') return text
+  throw new InvalidArgumentError('It must not be empty; --all means all jobs.')
+}
+
 function registerSet(program: Command, name: string, about: SetCommand): void {
   const command = withShowOptions(program.command(name))
     .description(about.description)
     .addOption(new Option('--limit <n>', 'show at most n').argParser(wholeNumber).default(25))
-    .option('--matching <pattern>', MATCHING)
+    .option('--matching <pattern>', MATCHING, pattern)
     .addHelpText('after', `\nExamples:\n  highkiq ${name}\n${examples(name, about)}`)
     .allowExcessArguments()
     .action((options: ListOptions, { args: [verb] }: Command) => {
@@ -110,10 +116,11 @@ function registerSet(program: Command, name: string, about: SetCommand): void {
       .command(`${verb} [jids...]`)
       .description(action.ask('these jobs'))
       .option('--all', 'all jobs of the set')
-      .option('--matching <pattern>', MATCHING)
+      .option('--matching <pattern>', MATCHING, pattern)
       .option('--yes', 'do not ask for confirmation')
       .addHelpText('after', OPTIONS_OF_PARENT)
       .action((jids: string[], _: object, self: Command) => {
+        refuseOptionsOfParent(self, 'limit', 'watch')
         const options = self.optsWithGlobals() as ActionOptions
         return withExistingStore(options, (hq) => perform(about, action, about.set(hq), jids, options))
       })

@@ -8,7 +8,7 @@ import { seconds } from '../../job/duration.ts'
 import { messageOf } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
-import { OPTIONS_OF_PARENT, withExistingStore } from '../open-app.ts'
+import { OPTIONS_OF_PARENT, refuseOptionsOfParent, withExistingStore } from '../open-app.ts'
 import { type Column, count, plural, printResult, shortTime, table, time } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { confirm, onInterrupt } from '../terminal.ts'
@@ -116,6 +116,7 @@ export function register(program: Command): void {
       .option('--yes', 'do not ask for confirmation')
       .addHelpText('after', OPTIONS_OF_PARENT)
       .action((_: object, self: Command) => {
+        refuseOptionsOfParent(self, 'limit', 'count', 'watch')
         const { yes, json, ...options } = self.optsWithGlobals() as ActionOptions
         const filter = filterOf(options)
         checkAction(action, filter)
