@@ -78,7 +78,11 @@ export class BatchMaintenance extends Maintenance {
   /** Runs one round, unless another process holds the lock. */
   public override async run(): Promise<void> {
     const { store, now } = this.#app
-    if (!(await this.isLeader())) return
+    if (!(await this.isLeader())) {
+      // Batches may end, and be cancelled again, before this process is the leader again.
+      this.#requested.clear()
+      return
+    }
     await store.batches.prune(now(), PRUNED_AT_ONCE)
     await this.#continueCancelling()
     if (this.#pace.isDue) await this.#pace.run(() => this.#walk())

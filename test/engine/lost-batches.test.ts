@@ -3,16 +3,23 @@ import { expect, onTestFinished, test } from 'vitest'
 import { BatchMaintenance } from '#dist/batches/batch-maintenance.js'
 import { batchMembers } from '#dist/batches/batch-plugin.js'
 import type { Canceller } from '#dist/batches/cancel.js'
+import { LeaderLock } from '#dist/worker/background-service.js'
+import { maintenanceLock } from '#dist/worker/maintenance.js'
 import { type Bench, bench, until } from './bench.ts'
 
 /** Maintenance that changes a member in its second walk. Without `walkingPart` it walks again at once. */
-function checkOf({ hq, clock }: Bench, walkingPart = 1e9, membersPerWalk = 1e5): () => Promise<void> {
+function checkOf(
+  { hq, clock }: Bench,
+  walkingPart = 1e9,
+  membersPerWalk = 1e5,
+  lock = maintenanceLock(hq),
+): () => Promise<void> {
   const report = (thrown: unknown) => {
     throw thrown
   }
   const effects: Canceller['effects'] = (payload, outcome) => batchMembers.effects?.(payload, outcome, clock.now)
   const app = { store: hq.store, now: clock.now, effects, keepEnd: async () => {}, report }
-  const maintenance = new BatchMaintenance(app, { everySeconds: 1, lostAfterMs: 0, walkingPart, membersPerWalk })
+  const maintenance = new BatchMaintenance(app, { everySeconds: 1, lostAfterMs: 0, walkingPart, membersPerWalk, lock })
   onTestFinished(() => maintenance.stop())
   clock.ahead = 10
   return () => maintenance.run()
@@ -182,6 +189,26 @@ test('a worker that repeats a pass through cancelled batches requests the cancel
   for (let i = 0; i < 3; i++) await check()
   expect(requests).toEqual([2])
   expect(await t.hq.batches.get(bid)).toMatchObject({ cancelling: true, pending: 2 })
+})
+
+test('a worker that was not the leader for a while requests the cancellation of all jobs again', async () => {
+  const t = bench()
+  const Work = t.hq.job('Work', () => {})
+  const requests = requestsOf(t)
+  const [lock, other] = [1, 2].map(() => new LeaderLock(() => t.hq.store, 'maintenance', { seconds: 60 }))
+  const check = checkOf(t, 1e-9, 1e5, lock)
+  const bid = await t.hq.batch({}, () => Work.performBulk([[], []]))
+  for (let i = 0; i < 2; i++) await moveAsOthers(t, null)
+  await t.hq.store.batches.cancel(bid, t.clock.now())
+  await check()
+  expect(requests).toEqual([2])
+  await lock?.leave()
+  expect(await other?.acquire()).toBe(true)
+  await check()
+  await other?.leave()
+  expect(requests).toEqual([2])
+  await check()
+  expect(requests).toEqual([2, 2])
 })
 
 test('a call that cancels a large batch returns after a few seconds, and a worker does the rest', async () => {
