@@ -333,6 +333,26 @@ describe('growing', () => {
     const owners = (await hq.store.workers.leases()).map(({ owner }) => owner)
     expect(owners.filter((owner) => owner.startsWith('producer:'))).toEqual([])
   })
+
+  test('a producer that others took for dead ends with TASK_TAKEN_OVER, although all its rows are stored', async () => {
+    const { hq } = bench()
+    const Row = hq.job('Row', async (_ctx, _n: number) => {})
+    const id = '00112233445566aa'
+    const source = async function* () {
+      // So many rows are stored at once.
+      yield* rows(1000)
+      const record = await hq.store.tasks.find(id)
+      expect(await hq.store.workers.claim(record?.producer ?? '')).toBe(true)
+    }
+    await expect(hq.tasks.create(Row, source(), { id })).rejects.toMatchObject({
+      code: 'TASK_TAKEN_OVER',
+      details: { task: id },
+    })
+    const task = hq.tasks.get(id)
+    expect(await task.status()).toMatchObject({ state: 'interrupted', total: 1000 })
+    expect(await task.resumeAdding(Row, rows(1000))).toBe(0)
+    expect(await task.status()).toMatchObject({ state: 'running', total: 1000 })
+  })
 })
 
 describe('callbacks', () => {
