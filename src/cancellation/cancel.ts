@@ -93,8 +93,8 @@ export async function cancelRequested(
   if (state === 'dropped') return removed()
   if (state === 'aborted') return 'signalled'
   if (!search.metOthers) return 'not-found'
-  // A Sidekiq process shows its jobs only with its next beat, so the flag stays, as that of its own `cancel!` does.
-  await store.cancellations.request(jid, now())
+  // A Sidekiq process shows its jobs only with its next beat. The request must not last: a later push may have this jid.
+  await store.cancellations.request(jid, now(), true)
   return 'requested'
 }
 

@@ -204,6 +204,69 @@ test('a handler that ignores the signal and returns is done', async () => {
   await until(async () => (await t.hq.store.cancellations.among([event?.jid as string])).length === 0)
 })
 
+test('the end of a job whose handler ignored its signal removes the cancellation: a later push with its jid runs', async () => {
+  const t = bench()
+  const { J, began, told } = patient(t, () => 'the result')
+  const jid = 'order-7'
+  // The worker dies before any further call.
+  t.hq.store.cancellations.withdraw = () => Promise.reject(new Error('dead'))
+  await J.set({ jid }).performAsync('first')
+  await t.work()
+  await began.atLeast(1)
+  expect(await t.hq.cancel(jid)).toBe('signalled')
+  await told.atLeast(1)
+  await t.settled()
+  await cancellationsGone(t, jid)
+  expect(await J.set({ jid }).performAsync('second')).toBe(jid)
+  await began.atLeast(2)
+  expect(await t.hq.cancel(jid)).toBe('signalled')
+  await told.atLeast(2)
+})
+
+test('a cancellation of a job that ended at the same moment is withdrawn later if the store does not answer', async () => {
+  const t = bench()
+  const { cancellations } = t.hq.store
+  const { withdraw } = cancellations
+  const failed = new Heard<string>()
+  cancellations.withdraw = async (jid) => {
+    cancellations.withdraw = withdraw
+    failed.say(jid)
+    throw new Error('no answer')
+  }
+  const ran = new Heard<string>()
+  const J = t.hq.job('J', async (ctx) => {
+    // The worker does not know of it when the job ends.
+    if (ran.all.length === 0) await cancellations.request(ctx.jid, Date.now())
+    ran.say(ctx.jid)
+  })
+  await J.set({ jid: 'order-7' }).performAsync()
+  await t.work()
+  await failed.atLeast(1)
+  await cancellations.among(['order-7']).then((still) => expect(still).toEqual(['order-7']))
+  await J.performAsync()
+  await until(async () => (await cancellations.among(['order-7'])).length === 0)
+  expect(t.errors).toMatchObject([{ about: { during: 'withdrawing a cancellation' } }])
+})
+
+test('a job that goes to the dead set by its last crash leaves no cancellation', async () => {
+  const t = bench()
+  const { workers, cancellations } = t.hq.store
+  await t.raw(JSON.stringify({ class: 'Deaf', args: [1, 60_000], jid: 'order-7', retry: true, hk_crashes: 2 }))
+  const child = new Child(t.url)
+  await child.tells('began')
+  child.kill('SIGKILL')
+  await child.exited
+  // The cancel comes after the rescuer has looked for one.
+  const { rescue } = workers
+  workers.rescue = async (...call) => {
+    if (call[0].length > 0) await cancellations.request('order-7', Date.now())
+    return rescue.apply(workers, call)
+  }
+  await t.work({ leaseSeconds: 1, queues: ['other'] })
+  await until(async () => (await t.hq.store.jobSets.size('dead')) === 1)
+  await cancellationsGone(t, 'order-7')
+})
+
 test.each([
   ['knows of the cancellation: it is dropped at once', true],
   ['does not: it is dropped when it is due', false],

@@ -6,6 +6,8 @@ export const MAX_CANCELLATIONS = 100_000
 export const CANCELLATION_LIFE_MS = 30 * 86_400_000
 /** A store counts the callers who request the same cancellation up to this number. */
 export const MOST_CANCELLERS = 16
+/** A brief request ends after this time: two heartbeats of a Sidekiq process, and a while. */
+export const BRIEF_CANCELLATION_MS = 25_000
 /** For this long a store remembers that a cancelled job was found and dropped, and whether it was running. */
 export const DROPPED_LIFE_MS = 60_000
 /** The most cancellations that one call of `since` returns. */
@@ -22,8 +24,11 @@ export interface CancellationStore {
    * Requests that a job, or each of some jobs, does not run (any more), wherever it is, and also when there is no such job.
    * Returns the version of each job's cancellation. A repeated request keeps the version, and counts as one more caller; `since`
    * does not return it again. A store whose callers share its clock uses that clock, any other store uses `now`.
+   *
+   * In a store that other programs use, a `brief` request ends about BRIEF_CANCELLATION_MS later, unless another caller wants
+   * the cancellation. It is not counted as a caller.
    */
-  request(jids: string | readonly string[], now: number): Promise<number[]>
+  request(jids: string | readonly string[], now: number, brief?: boolean): Promise<number[]>
   /**
    * Withdraws a cancellation, and returns its state before. With the `version` that a call of `request` has returned it withdraws
    * only the request of that call: the cancellation stays while other callers want it, and for good after the request of

@@ -10,7 +10,8 @@
 import { HighkiqError } from '../../job/errors.ts'
 import { type Payload, readPayload } from '../../job/payload.ts'
 import { allAmong, jidsOf } from '../../job/rows.ts'
-import type { Lease, OrphanedJob, Rescue } from '../../store/contract.ts'
+import { within } from '../../job/wait.ts'
+import type { Effect, Lease, OrphanedJob, Rescue } from '../../store/contract.ts'
 import { LeaderLock, Periodic } from '../background-service.ts'
 import { definitionOf, type Engine, effectsOf } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
@@ -220,6 +221,11 @@ export class Rescuer extends Periodic {
   #rescueOf({ owner, queue, ticket, text }: OrphanedJob, payload: Payload | undefined): Rescue {
     if (!payload) return { owner, queue, ticket, to: { to: 'dead', text, score: this.#engine.now() / 1000 } }
     const { to, outcome } = crashOf(this.#engine, { queue, text }, payload)
-    return { owner, queue, ticket, to, effects: effectsOf(this.#engine, payload, outcome) }
+    const effects = effectsOf(this.#engine, payload, outcome)
+    if (to.to !== 'dead') return { owner, queue, ticket, to, effects }
+    // A job that was cancelled just now must not leave its cancellation to a later job with its jid.
+    const at = this.#engine.now()
+    const cleared = jidsOf(payload).map((jid): Effect => ({ kind: 'clear-cancellation', jid, at, dropped: false }))
+    return { owner, queue, ticket, to, effects: [...(effects ?? []), ...cleared] }
   }
 }

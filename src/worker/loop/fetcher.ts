@@ -10,7 +10,7 @@ import type { Attempt } from '../run/attempt.ts'
 import { eventsOfEnd, withEvents } from './attempt-events.ts'
 import { CallLoop } from './call-loop.ts'
 import type { Requeued } from './requeue-buffer.ts'
-import { type Drained, endedJobs, SettlementBuffer } from './settlement-buffer.ts'
+import { type Drained, endedJobs, SettlementBuffer, withoutCancellations } from './settlement-buffer.ts'
 import { Slots } from './slots.ts'
 
 export interface FetcherOptions extends WorkerHandle {
@@ -26,6 +26,8 @@ interface Sent extends Drained {
   requeues: boolean
   /** True: it carries the events of its attempts. */
   isRecorded?: boolean
+  /** The cancellations that the worker knew: those of the jobs that the call ends are removed by it. */
+  knownVersion?: number
 }
 
 /** The store waits for jobs at most this long before it is asked again. */
@@ -53,8 +55,8 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   /** The last fetch returned fewer jobs than asked for. */
   #queuesEmpty = false
   #orderFailed = false
-  /** Jobs that ended; their cancellations, if any, have no use any more. */
-  readonly #ended: string[] = []
+  /** Jobs that have ended. Their cancellations, if any, are to be withdrawn. */
+  readonly #ended = new Set<string>()
 
   constructor(engine: Engine, options: FetcherOptions) {
     super(engine, 'fetching jobs')
@@ -168,14 +170,16 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
 
   #settleAndFetch(sent: Sent): Promise<SettleAndFetchAnswer> {
     const { owner, n, started: starts, ended, records } = sent
-    const { store, now, recording } = this.engine
+    const { store, now, recording, cancellations } = this.engine
     sent.isRecorded = recording.mayBeOn()
+    sent.knownVersion = cancellations.version
     const started = [...starts.values()].flat()
     if (records.length > 0) started.push({ queue: '', ticket: '', effects: [...records] })
     const at = now()
-    const settlements = ended.map(({ settlement, attempt }) =>
-      sent.isRecorded ? withEvents(settlement, attempt, at) : settlement,
-    )
+    const settlements = ended.map((one) => {
+      const settlement = sent.isRecorded ? withEvents(one.settlement, one.attempt, at) : one.settlement
+      return withoutCancellations(one, settlement, cancellations, at)
+    })
     const fetch = { queues: n > 0 ? this.#nextQueues() : [], n }
     return store.workers.settleAndFetch(owner, { now: at, started, settlements, fetch })
   }
@@ -207,13 +211,14 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     control.note(answer.cancellations)
     const allApplied = this.#buffer.applyAnswer(sent, answer)
     if (n > 0) this.#queuesEmpty = answer.fetched.length < n
-    if (control.isBehind || !cancellations.isEmpty) this.#ended.push(...endedJobs(sent, answer))
+    const areKnown = !control.isBehind && cancellations.version === sent.knownVersion
+    if (!areKnown) for (const jid of endedJobs(sent, answer)) this.#ended.add(jid)
     if (control.isBehind && !(await this.#readControl(owner, answer.fetched))) return true
-    this.#withdrawOfEnded()
     this.#slots.add(answer.fetched)
     // The capsule became quiet during the call: its jobs are requeued, after newer ones that calls under way bring.
     if (this.#slots.state !== 'open') this.#askRequeuePrefetched()
     if (!sent.isRecorded && this.engine.recording.mayBeOn()) await this.#recordLate(sent, answer)
+    if (this.#ended.size > 0) await this.#withdrawOfEnded()
     if (allApplied) return true
     throw new HighkiqError(
       'STORE_UNUSABLE',
@@ -288,14 +293,22 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     return this.#isOwner(owner)
   }
 
-  /** Withdraws the cancellations of jobs that ended on their own before anything stopped them. */
-  #withdrawOfEnded(): void {
-    const { store, cancellations, now, report } = this.engine
-    for (const jid of this.#ended.splice(0)) {
-      if (cancellations.has(jid))
-        store.cancellations
-          .withdraw(jid, now())
-          .catch((thrown) => report(thrown, { during: 'withdrawing a cancellation' }))
+  /**
+   * Withdraws the cancellations of jobs that ended before the worker knew of their cancellations. One that the store does not
+   * withdraw now is withdrawn after the next call.
+   */
+  async #withdrawOfEnded(): Promise<void> {
+    const { store, cancellations, control, now, report } = this.engine
+    for (const jid of this.#ended) {
+      // The call that added it reads the new cancellations, and comes back here.
+      if (control.isBehind) return
+      try {
+        if (cancellations.has(jid)) await store.cancellations.withdraw(jid, now())
+        this.#ended.delete(jid)
+      } catch (thrown) {
+        report(thrown, { during: 'withdrawing a cancellation' })
+        return
+      }
     }
   }
 

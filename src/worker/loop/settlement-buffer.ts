@@ -3,7 +3,7 @@
 import { HighkiqError } from '../../job/errors.ts'
 import { given } from '../../job/options.ts'
 import { jidsOf } from '../../job/rows.ts'
-import type { RecordEffect, SettleAndFetchAnswer, Settlement, Started } from '../../store/contract.ts'
+import type { Effect, RecordEffect, SettleAndFetchAnswer, Settlement, Started } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 import type { Attempt } from '../run/attempt.ts'
 import { MAX_REFUSALS, reducedToDead, withoutEffects } from './refused-settlement.ts'
@@ -182,6 +182,24 @@ function endedBy({ jids, attempt }: Pick<Ended, 'jids' | 'attempt'>): readonly s
 /** Returns the jobs that ended by settlements which the store has applied. */
 export function endedJobs({ ended }: Drained, { settled }: SettleAndFetchAnswer): string[] {
   return ended.flatMap((one, i) => (settled[i] === 'ok' && isOver(one.settlement.move) ? endedBy(one) : []))
+}
+
+/**
+ * Returns a settlement that also removes the cancellations of the jobs that it ends: left behind, they would drop later jobs
+ * with these jids.
+ */
+export function withoutCancellations(
+  ended: Ended,
+  settlement: Settlement,
+  cancellations: Engine['cancellations'],
+  at: number,
+): Settlement {
+  if (cancellations.isEmpty || !isOver(settlement.move)) return settlement
+  const cancelled = endedBy(ended).filter((jid) => cancellations.has(jid))
+  if (cancelled.length === 0) return settlement
+  // Behind the effects that drop a cancelled job.
+  const cleared = cancelled.map((jid): Effect => ({ kind: 'clear-cancellation', jid, at, dropped: false }))
+  return { ...settlement, effects: [...(settlement.effects ?? []), ...cleared] }
 }
 
 function isOver(to: Settlement['move']): boolean {

@@ -1,16 +1,23 @@
--- Cancels a job; see cancellations.lua. The state of its iteration is kept for so many seconds. Returns the version.
-local function cancel(cancelled, newest, iteration, jid, seconds)
-  local version = tonumber(redis.call('ZSCORE', cancelled, jid) or 0)
-  if version <= 0 then
+-- Cancels a job; see cancellations.lua. The state of its iteration is kept for so many seconds. With `briefMs` a new request
+-- ends after this time. Returns the version.
+local function cancel(cancelled, newest, iteration, jid, seconds, briefMs)
+  local score = tonumber(redis.call('ZSCORE', cancelled, jid) or 0)
+  local version, isBrief = score - score % 16, score % 1 > 0
+  local function flag() return string.format('%d', math.floor(version / 1000)) end
+  if isBrief and redis.call('HGET', iteration, 'cancelled') == flag() then redis.call('HDEL', iteration, 'cancelled') end
+  if score <= 0 or isBrief then
     version = math.max(clock(), tonumber(redis.call('GET', newest) or 0) + 1)
     version = version + -version % 16
     redis.call('SET', newest, string.format('%d', version))
-    redis.call('ZADD', cancelled, string.format('%d', version), jid)
-  elseif version % 16 < 15 then
+    redis.call('ZADD', cancelled, string.format(briefMs and '%d.5' or '%d', version), jid)
+  elseif not briefMs and score % 16 < 15 then
     redis.call('ZINCRBY', cancelled, 1, jid)
   end
-  version = version - version % 16
-  redis.call('HSETNX', iteration, 'cancelled', string.format('%d', math.floor(version / 1000)))
-  if redis.call('TTL', iteration) < 0 then redis.call('EXPIRE', iteration, seconds) end
+  local isNew = redis.call('HSETNX', iteration, 'cancelled', flag()) == 1
+  if isNew and briefMs and redis.call('HLEN', iteration) == 1 then
+    redis.call('PEXPIRE', iteration, briefMs)
+  elseif redis.call('TTL', iteration) < 0 then
+    redis.call('EXPIRE', iteration, seconds)
+  end
   return version
 end

@@ -1,6 +1,7 @@
 /** Cancellations of jobs: ours, and Sidekiq's, which exist for iterable jobs only. */
 
 import {
+  BRIEF_CANCELLATION_MS,
   CANCELLATION_LIFE_MS,
   CANCELLATIONS_PAGE,
   type CancellationState,
@@ -21,12 +22,13 @@ const CHUNK = 1000
 const STATES: Record<string, CancellationState> = { m: 'requested', d: 'dropped', b: 'aborted', n: 'none' }
 
 export class Cancellations extends StorePart implements CancellationStore {
-  async request(which: string | readonly string[]): Promise<number[]> {
+  async request(which: string | readonly string[], _now?: number, brief = false): Promise<number[]> {
     const jids = [which].flat()
     const iterations = jids.map((jid) => this.keys.iteration(jid))
     const all = [this.keys.cancelled, this.keys.cancellationVersion, ...iterations]
-    const args = [CANCELLATION_LIFE_MS, DROPPED_LIFE_MS, MAX_CANCELLATIONS, ITERATION_SECONDS, ...jids]
-    return (await this.server.run(lua.requestCancellation, all, args)) as number[]
+    const args = [CANCELLATION_LIFE_MS, DROPPED_LIFE_MS, MAX_CANCELLATIONS, ITERATION_SECONDS]
+    const briefMs = brief ? BRIEF_CANCELLATION_MS : ''
+    return (await this.server.run(lua.requestCancellation, all, [...args, briefMs, ...jids])) as number[]
   }
 
   async withdraw(jid: string, _now: number, version?: number): Promise<CancellationState> {
@@ -39,14 +41,18 @@ export class Cancellations extends StorePart implements CancellationStore {
     const cancelled: string[] = []
     for (let from = 0; from < jids.length; from += CHUNK) {
       const some = jids.slice(from, from + CHUNK)
-      const [ours, ...iterations] = await this.server.pipeline((pipeline) => {
+      const [ours, time, ...iterations] = await this.server.pipeline((pipeline) => {
         pipeline.zmscore(this.keys.cancelled, ...some)
+        pipeline.time()
         for (const jid of some) pipeline.hget(this.keys.iteration(jid), 'cancelled')
       })
       if (ours?.[0]) throw this.server.main.explain(ours[0])
-      const versions = ours?.[1] as (string | null)[]
+      const scores = ours?.[1] as (string | null)[]
+      const [seconds] = (time?.[1] ?? ['0']) as string[]
       // A key that cannot be read is no iteration of Sidekiq's.
-      cancelled.push(...some.filter((_, i) => Number(versions[i] ?? 0) > 0 || typeof iterations[i]?.[1] === 'string'))
+      cancelled.push(
+        ...some.filter((_, i) => holds(scores[i], Number(seconds) * 1000) || typeof iterations[i]?.[1] === 'string'),
+      )
     }
     return cancelled
   }
@@ -67,4 +73,11 @@ export class Cancellations extends StorePart implements CancellationStore {
     const last = rows.length === CANCELLATIONS_PAGE ? rows.at(-1)?.version : undefined
     return { version: last ?? newest, jids }
   }
+}
+
+/** Returns whether a score is that of a request that has not ended; see cancellations.lua. */
+function holds(score: string | null | undefined, now: number): boolean {
+  const number = Number(score ?? 0)
+  const isBrief = number % 1 > 0
+  return number > 0 && (!isBrief || now < number + BRIEF_CANCELLATION_MS)
 }

@@ -2,7 +2,7 @@
 --
 -- KEYS  1 is the cancellations, 2 is their newest version; then comes the iteration of each job.
 -- ARGV  are ms for which a cancellation is kept, ms for which a dropped one is kept, most cancellations, seconds for which
---       an iteration is kept, the jobs.
+--       an iteration is kept, ms after which brief requests end or "", the jobs.
 -- Returns the version of each cancellation.
 -- include: arguments cancel
 
@@ -19,8 +19,8 @@ redis.call('ZREMRANGEBYSCORE', cancelled, whole(number() - now), -1)
 local excess = redis.call('ZCARD', cancelled) + #KEYS - 3 - number()
 if excess >= 0 then redis.call('ZREMRANGEBYRANK', cancelled, 0, excess) end
 
-local keptSeconds, versions = number(), {}
+local keptSeconds, briefMs, versions = number(), number(), {}
 for i = 3, #KEYS do
-  table.insert(versions, cancel(cancelled, newest, KEYS[i], text(), keptSeconds))
+  table.insert(versions, cancel(cancelled, newest, KEYS[i], text(), keptSeconds, briefMs))
 end
 return versions
