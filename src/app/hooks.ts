@@ -3,6 +3,7 @@
 import { hasCode, invalidOption, messageOf } from '../job/errors.ts'
 import type { Logger } from '../job/logger.ts'
 import type { Payload } from '../job/payload.ts'
+import { answerOf, HANDLER_SECONDS } from '../job/wait.ts'
 import type { Lifecycle, WorkerAbout } from '../worker/engine.ts'
 
 /**
@@ -77,9 +78,14 @@ export class Hooks {
     else console.error(`${line.findLast((part) => typeof part === 'string')} (the logger failed: ${messageOf(thrown)})`)
   }
 
-  /** Never throws. */
+  /** Waits for each handler at most HANDLER_SECONDS. Never throws. */
   async died(payload: Payload, error: unknown): Promise<void> {
-    for (const handler of this.death) await this.#safely(() => handler(payload, error), 'onDeath')
+    const { class: name, jid } = payload
+    const answer = async (handler: DeathHandler) => handler(payload, error)
+    for (const handler of this.death) {
+      const call = () => answerOf(`onDeath: a handler for ${name} ${jid}`, HANDLER_SECONDS, answer(handler))
+      await this.#safely(call, 'onDeath')
+    }
   }
 
   /** Never throws. */

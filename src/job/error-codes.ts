@@ -101,7 +101,7 @@ export const STATUS = {
    */
   STORE_TIMEOUT: 503,
   /**
-   * Client middleware did not answer in time: its due job is postponed.
+   * Client middleware did not answer in time, and its due job is postponed; or a handler of `onDeath` or `onExhausted` did not.
    * What to do: Give the network calls of the middleware a shorter timeout.
    */
   MIDDLEWARE_TIMEOUT: 503,

@@ -4,6 +4,9 @@ import { HighkiqError } from './errors.ts'
 
 const LATE = Symbol('late')
 
+/** What waits for a handler of the app, such as `onDeath`, goes on after this time. */
+export const HANDLER_SECONDS = 30
+
 /** Resolves with whether the work was done within `ms`. @throws what the work throws in that time */
 export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
   return (await race(ms, work)) !== LATE

@@ -88,6 +88,25 @@ test('after the third crash in a row the job is dead with the reason, and death 
   expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 0 })
 })
 
+test('an onDeath handler that never answers does not keep the jobs of the next dead process from being rescued', async () => {
+  const t = bench()
+  const deaths = new Heard<string>()
+  t.hq.onDeath((payload) => {
+    deaths.say(payload.jid)
+    return new Promise(() => {})
+  })
+  await t.work({ leaseSeconds: 1, queues: ['other'] })
+  await t.raw('{"class":"Killer","args":[],"jid":"k","retry":true,"hk_crashes":2}')
+  await new Child(t.url).exited
+  await deaths.atLeast(1)
+  await t.hq.push({ class: 'Killer', args: [] })
+  await new Child(t.url).exited
+  await promptly(
+    3,
+    until(async () => (await t.hq.store.metrics.totals()).enqueued === 1),
+  )
+})
+
 test('an attempt that ends resets the number of crashes', async () => {
   const t = bench({ url: 'sqlite::memory:' })
   t.hq.job('J', async () => {

@@ -15,7 +15,7 @@ import type { Effect, Lease, OrphanedJob, Rescue } from '../../store/contract.ts
 import { LeaderLock, Periodic } from '../background-service.ts'
 import { definitionOf, type Engine, effectsOf } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
-import { crashOf, reportCrashedOut } from '../run/crash.ts'
+import { crashOf, keepCrashedOut } from '../run/crash.ts'
 import { keepOutcome } from '../run/results.ts'
 import { isProcessGone, thisHost } from './host.ts'
 
@@ -35,6 +35,8 @@ const PATIENCE = 4 / 3
  * quarter.
  */
 const LOCK_LEASES = 0.3
+/** `stop` waits at most this long for death handlers. */
+const STOP_MS = 3000
 /** Milliseconds between two scans of the whole store. */
 const TIDY_MS = 600_000
 /** Nobody knows for sure whether the handler had started, so a cancelled job counts as cancelled while it ran. */
@@ -63,6 +65,8 @@ export class Rescuer extends Periodic {
   #tidyAt = performance.now() + TIDY_MS
   /** The longest lease seen so far. */
   #longestMs: number
+  /** The calls of death handlers. */
+  #deaths = Promise.resolve()
   /** The next run checks the processes of this machine and rescues all orphaned jobs, whatever `#skipsLeft` is. */
   #mustCheckProcesses = true
 
@@ -88,6 +92,11 @@ export class Rescuer extends Periodic {
   async checkProcessesNow(): Promise<void> {
     this.#mustCheckProcesses = true
     if (!this.isStopping) await this.runNow()
+  }
+
+  override async stop(): Promise<void> {
+    await super.stop()
+    await within(STOP_MS, this.#deaths)
   }
 
   protected override async run(): Promise<void> {
@@ -187,7 +196,7 @@ export class Rescuer extends Periodic {
       for (const [i, answer] of answers.entries()) {
         const rescue = rescues[i] as Rescue
         // Two workers may do this at the same time: only the one that moved the job reports its end.
-        if (answer === 'ok' && rescue.to) await reportCrashedOut(this.#engine, rescue.queue, rescue.to)
+        if (answer === 'ok' && rescue.to) await this.#reportCrashedOut(rescue.queue, rescue.to)
         if (answer === 'ok' && !rescue.to) await this.#keepCancelled(orphaned[i] as OrphanedJob)
         if (answer === 'error') refused.add(keyOf(rescue))
       }
@@ -208,6 +217,12 @@ export class Rescuer extends Periodic {
       const effects = effectsOf(this.#engine, payload, CANCELLED)
       return { owner: one.owner, queue: one.queue, ticket: one.ticket, to: null, effects }
     })
+  }
+
+  /** Calls the death handlers one after the other, without waiting: the jobs of other processes must not wait for them. */
+  async #reportCrashedOut(queue: string, to: NonNullable<Rescue['to']>): Promise<void> {
+    const dead = await keepCrashedOut(this.#engine, queue, to)
+    if (dead) this.#deaths = this.#deaths.then(() => this.#engine.died(dead.payload, dead.error))
   }
 
   /** Keeps the outcome for callers that wait for the job's result. */

@@ -55,11 +55,21 @@ export function requeueOrCrash(
   return settlement(engine, attempt, crash.outcome, crash.to, 0, 0)
 }
 
-/** Calls the app's death handlers and keeps the result of a job that went to the dead set by its last crash. */
+/** Keeps the outcome of a job that went to the dead set by its last crash, and calls the app's death handlers. */
 export async function reportCrashedOut(engine: Engine, queue: string, to: Settlement['move']): Promise<void> {
+  const dead = await keepCrashedOut(engine, queue, to)
+  if (dead) await engine.died(dead.payload, dead.error)
+}
+
+/** Keeps the outcome of a job that went to the dead set by its last crash. Returns what death handlers get; undefined for any other job. */
+export async function keepCrashedOut(
+  engine: Engine,
+  queue: string,
+  to: Settlement['move'],
+): Promise<{ payload: Payload; error: Error } | undefined> {
   const payload = to?.to === 'dead' ? readPayload(to.text) : undefined
-  if (payload?.error_class !== CRASHED) return
+  if (payload?.error_class !== CRASHED) return undefined
   const error = Object.assign(new Error(payload.error_message), { name: CRASHED })
-  await engine.died(payload, error)
   await keepOutcome(engine, payload, definitionOf(engine, payload, queue), { kind: 'dead', error })
+  return { payload, error }
 }
