@@ -55,6 +55,8 @@ export interface Conflict {
   due: number | null
   /** The time of the refused push, in seconds since the epoch. */
   at: number | undefined
+  /** Whether this job was searched before, and the push then refused again because of its lock. */
+  isRepeated: boolean
 }
 
 /** The steps of a push before its target: the part of a client that a target calls. */
@@ -163,7 +165,7 @@ export abstract class DirectTarget implements PushTarget {
   abstract putBatch(push: BatchPush): Promise<BatchRefusal | readonly RefusedPush[]>
   /**
    * Gives the job that has the lock the arguments of a refused push, if it waits. Resolves with false when it has changed,
-   * moved or ended meanwhile.
+   * moved or ended meanwhile, and the push may be tried again.
    */
   abstract replaceHolder(pipe: PushPipe, prepared: PreparedPush, conflict: Conflict): Promise<boolean>
 
@@ -230,6 +232,7 @@ export abstract class DirectTarget implements PushTarget {
     const { destination } = prepared
     const at = destination.to === 'schedule' ? destination.score : undefined
     let refusal: RefusedPush = first
+    let isRepeated = false
     for (let attempt = 1; ; attempt++) {
       const { holder, due } = refusal
       if (holder === null) throw queueFull(request.class, queueOf(destination), destination.maxLength as number)
@@ -241,7 +244,7 @@ export abstract class DirectTarget implements PushTarget {
       if (attempt > MOST_REPLACEMENTS) throw uniqueConflict(request.class, holder)
       if (attempt > 1) await sleep(REPLACE_PAUSE_MS)
       try {
-        if (await this.replaceHolder(pipe, prepared, { how, holder, due, at })) return holder
+        if (await this.replaceHolder(pipe, prepared, { how, holder, due, at, isRepeated })) return holder
       } catch (thrown) {
         if (!codeOf(thrown)?.startsWith('STORE_')) throw thrown
         // The holder may have the arguments, but this job is not stored.
@@ -249,6 +252,7 @@ export abstract class DirectTarget implements PushTarget {
       }
       const again = await this.#putOne(prepared)
       if (!again) return prepared.jid
+      isRepeated = again.holder === holder
       refusal = again
     }
   }

@@ -5,7 +5,7 @@ import type { Conflict } from '../client/push-target.ts'
 import { findByJid, limitedSets } from '../inspect/walk.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { editPayload, type Payload, readPayload } from '../job/payload.ts'
-import { readUnique, type UniqueUntil } from '../job/unique.ts'
+import { type JobLock, jidLock, readUnique, type UniqueUntil } from '../job/unique.ts'
 import type { Entry, SetName, Store, SwapAnswer } from '../store/contract.ts'
 
 const PAGE = 100
@@ -16,8 +16,8 @@ const KEPT: ReadonlySet<UniqueUntil> = new Set(['success', 'time'])
 type Waiting = { text: string; jid: string } & ({ set: SetName; score: number } | { queue: string; at: string })
 
 /**
- * `refused` is the refused push, its arguments in plain text. True: the job has the new arguments, or it runs and keeps its own
- * together with its lock. False: it changed, moved or started meanwhile, or it is nowhere.
+ * `refused` is the refused push, its arguments in plain text. True: the job has the new arguments, or it runs or has ended, and
+ * keeps its own together with its lock. False: it changed, moved or started meanwhile, or it is nowhere.
  */
 export async function replaceHolder(
   app: Pick<AppPort, 'client' | 'effects' | 'now'>,
@@ -26,8 +26,7 @@ export async function replaceHolder(
   conflict: Conflict,
 ): Promise<boolean> {
   const job = await findWaiting(store, conflict)
-  // The lock of a job that starts is free in a moment, unless the job keeps it until its end.
-  if (!job) return readUnique(refused).every(({ until }) => KEPT.has(until)) && isRunning(store, conflict.holder)
+  if (!job) return keepsLock(store, refused, conflict)
   const { args } = refused
   const payload = readPayload(job.text) as Payload
   const text = editPayload(job.text, { args: app.client.writer.sealed({ ...payload, args }).args }, app.client.wire)
@@ -83,6 +82,17 @@ async function findWaiting(store: Store, { holder, due }: Conflict): Promise<Wai
     if (found) return found
   }
   return null
+}
+
+/** Returns whether a job that waits nowhere has the lock for some time to come. */
+async function keepsLock(store: Store, refused: Payload, { holder, isRepeated }: Conflict): Promise<boolean> {
+  // Another job can't have the lock of this jid.
+  const locks = readUnique(refused).filter(({ key }) => key !== jidLock(refused.jid))
+  const areAll = (holds: (lock: JobLock) => boolean) => locks.every(holds)
+  // The lock of a job that starts is free in a moment, unless the job keeps it until its end.
+  if (areAll(({ until }) => KEPT.has(until)) && (await isRunning(store, holder))) return true
+  // The job has ended, unless the first search has missed it because it moved.
+  return isRepeated && areAll(({ until }) => until === 'time')
 }
 
 async function isRunning(store: Store, holder: string): Promise<boolean> {

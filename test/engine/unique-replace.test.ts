@@ -60,6 +60,34 @@ test('replace: a scheduled job keeps its time, a retry its errors, and a running
   expect(ran.all).toEqual([[2, 'a']])
 })
 
+test.each(['replace', 'debounce'] as const)(
+  '%s with a duration: after the end of the job a push stores nothing while the lock lasts, and answers its jid',
+  async (onConflict) => {
+    const t = bench()
+    const ran = new Heard<number>()
+    const unique = { for: '1h', by: () => 1, onConflict } as const
+    const Sync = t.hq.job('Sync', { unique }, async (_ctx, n: number) => ran.say(n))
+    const jid = await Sync.performAsync(1)
+    expect(await Sync.performAsync(2)).toBe(jid)
+    await t.work()
+    await ran.atLeast(1)
+    await t.settled()
+    const { queues } = t.hq.store.jobs
+    let searches = 0
+    t.hq.store.jobs.queues = (...call) => {
+      searches++
+      return queues.apply(t.hq.store.jobs, call)
+    }
+    expect(await Sync.performAsync(3)).toBe(jid)
+    expect(await Sync.set({ jid: 'own' }).performIn(60, 4)).toBe(jid)
+    expect(searches).toBeLessThanOrEqual(4)
+    t.clock.ahead = 3601
+    expect(await Sync.performAsync(5)).not.toBe(jid)
+    await ran.atLeast(2)
+    expect(ran.all).toEqual([2, 5])
+  },
+)
+
 test('debounce: the last push counts, and each push moves the time of the scheduled job', async () => {
   const t = bench()
   const { Save, ran, open } = saveJob(t, 'debounce')
