@@ -121,9 +121,11 @@ class Collector implements PushTarget {
   readonly refused = (pushes: readonly RefusedPush[]): void => {
     for (const { item, holder } of pushes) {
       const { prepared, conflict } = this.#jobs.find((one) => one.prepared?.destination === item) as Collected
-      const { class: name, queue } = (prepared as PreparedPush).payload
+      const { payload, jid } = prepared as PreparedPush
+      const { class: name, queue } = payload
       if (holder === null) throw queueFull(name, queue, item.maxLength as number)
-      if (conflict === 'raise') throw uniqueConflict(name, holder)
+      // An earlier push has stored a job with this jid.
+      if (conflict === 'raise' && holder !== jid) throw uniqueConflict(name, holder)
     }
   }
 

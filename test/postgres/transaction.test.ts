@@ -250,6 +250,19 @@ onPostgres('a transaction of the app', () => {
     ])
   })
 
+  test('a repeated push of the same jid stores nothing, and is no conflict', async () => {
+    const t = await shop()
+    const { J, Unique } = jobsOf(t)
+    const Own = Unique.set({ jid: 'own', unique: { onConflict: 'raise' } })
+    await Own.performAsync(1)
+    const client = await t.connect()
+    await client.query('BEGIN')
+    const jids = await t.hq.transaction(client, async () => [await Own.performAsync(1), await J.performAsync('a')])
+    await client.query('COMMIT')
+    expect(jids[0]).toBe('own')
+    expect(await t.jobs()).toEqual([1, 'a'])
+  })
+
   test('a full queue and a lasting lock throw, and the app can go on and commit', async () => {
     const t = await shop({ queues: { mail: { maxLength: 1 } } })
     const { J, Unique } = jobsOf(t)
