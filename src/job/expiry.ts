@@ -1,6 +1,6 @@
 /** Decides which jobs expire because they start too late. */
 
-import { type Payload, readTime } from './payload.ts'
+import { editPayload, type Payload, readPayload, readTime } from './payload.ts'
 
 /**
  * Returns whether it is too late to start a job. The time counts from when the job entered its queue or, for a scheduled
@@ -18,7 +18,21 @@ export function isLate(payload: Payload, text: string, now: number): boolean {
 /** Returns the deadline in milliseconds of a job that was scheduled for `score`; undefined when it has none. */
 export function deadlineAt(payload: Payload, score: number): number | undefined {
   const seconds = secondsOf(payload)
-  return seconds === undefined ? undefined : Math.round((score + seconds) * 1000)
+  return seconds === undefined ? undefined : Math.round((firstDue(payload, score) + seconds) * 1000)
+}
+
+/** Returns the text of a scheduled job that is postponed from `score` to `due`. It keeps its deadline. */
+export function postponedText(text: string, score: number, due: number): string {
+  const payload = readPayload(text)
+  if (!payload || secondsOf(payload) === undefined) return text
+  return editPayload(text, { hk_postponed: [firstDue(payload, score), due] })
+}
+
+/** Returns when a job was due before it was postponed. A job that was given another time by hand is due then. */
+function firstDue({ hk_postponed: postponed }: Payload, score: number): number {
+  if (!Array.isArray(postponed)) return score
+  const [first, due] = postponed
+  return typeof first === 'number' && due === score ? first : score
 }
 
 /** Another program may have written any value. */

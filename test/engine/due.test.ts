@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bench, Heard, until } from './bench.ts'
+import { bench, gate, Heard, promptly, until } from './bench.ts'
 
 test('a scheduled job runs when it is due: a push of the same process wakes the background service', async () => {
   const { hq, work } = bench()
@@ -93,6 +93,37 @@ test('when the worker that moves due jobs becomes quiet, it releases the leader 
   await J.performIn(0.01)
   await ran.atLeast(2)
   expect(ran.all[1]).toBe('b')
+})
+
+test('a due job whose client middleware hangs holds up no other one, and its middleware runs in one worker', async () => {
+  const a = bench()
+  const b = a.another()
+  const ran = new Heard<string>()
+  const passed = new Heard<string>()
+  const { opened, open } = gate()
+  for (const { hq } of [a, b]) {
+    hq.job('J', async (_ctx, name: string) => ran.say(name))
+    hq.client.use(async (payload, next) => {
+      passed.say(payload.args[0] as string)
+      if (payload.args[0] === 'hangs') await opened
+      return next()
+    })
+  }
+  const J = a.another().hq.job('J', async (_ctx, _name: string) => {})
+  const now = Date.now() / 1000
+  await J.performAt(now + 1, 'hangs')
+  await J.performAt(now + 1, 'beside')
+  // Later than the leader lock lasts.
+  await J.performAt(now + 6, 'behind')
+  await a.work()
+  await b.work()
+  await promptly(2, ran.atLeast(1))
+  await ran.atLeast(2)
+  expect(ran.all).toEqual(['beside', 'behind'])
+  expect(passed.all.filter((name) => name === 'hangs')).toHaveLength(1)
+  open()
+  await promptly(1, ran.atLeast(3))
+  expect(passed.all).toHaveLength(3)
 })
 
 test('promote chooses another queue, deletes or postpones a job; without an answer the job goes to its own queue', async () => {

@@ -46,6 +46,38 @@ test('the time of a scheduled job counts from its scheduled time, not from its p
   expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 1 })
 })
 
+test('a scheduled job that could not be moved when it was due keeps its deadline', async () => {
+  const t = bench()
+  const ran = new Heard<string>()
+  let isBroken = true
+  t.hq.client.use((payload, next) => {
+    if (isBroken && payload.enqueued_at === undefined && t.clock.ahead >= 100) throw new Error('no network')
+    return next()
+  })
+  const J = t.hq.job('J', { expiresIn: 90 }, async (_ctx, name: string) => ran.say(name))
+  const due = t.clock.now() / 1000 + 100
+  await J.performAt(due, 'late')
+  await J.performAt(due + 20, 'by hand')
+  const postponed = (times: number) =>
+    until(() => t.errors.filter(({ about }) => about.during === 'promoting a due job').length === 2 * times)
+  t.clock.ahead = 125
+  await t.work()
+  await postponed(1)
+  // Due again after a minute, and then after two.
+  t.clock.ahead = 188
+  await postponed(2)
+  const entries = []
+  for await (const entry of t.hq.scheduled) entries.push(entry)
+  await entries.find(({ args }) => args[0] === 'by hand')?.reschedule(t.clock.now() / 1000 + 200)
+  isBroken = false
+  t.clock.ahead = 389
+  await ran.atLeast(1)
+  await until(async () => (await t.hq.store.jobSets.size('schedule')) === 0)
+  await t.settled()
+  expect(ran.all).toEqual(['by hand'])
+  expect(t.log.lines.filter(({ message }) => message === 'dropped: expired')).toHaveLength(1)
+})
+
 test('a retry never expires', async () => {
   const t = bench()
   const ran = new Heard<number>()

@@ -4,11 +4,11 @@
  */
 
 import { checkQueueName } from '../../job/definition.ts'
-import { HighkiqError, invalidOption } from '../../job/errors.ts'
-import { deadlineAt } from '../../job/expiry.ts'
+import { HighkiqError, hasCode, invalidOption } from '../../job/errors.ts'
+import { deadlineAt, postponedText } from '../../job/expiry.ts'
 import { editPayload, type Payload, readPayload } from '../../job/payload.ts'
 import { allAmong, jidsOf } from '../../job/rows.ts'
-import { answerOf } from '../../job/wait.ts'
+import { answerOf, within } from '../../job/wait.ts'
 import type { Entry, SetName, Swap } from '../../store/contract.ts'
 import { LeaderLock, Periodic } from '../background-service.ts'
 import { definitionOf, type Engine, effectsOf } from '../engine.ts'
@@ -19,7 +19,12 @@ import { LimitedJobs } from './limited-jobs.ts'
 
 /** If the holder of the leader lock dies, jobs are late by this much. */
 const LOCK_SECONDS = 3
+const RENEW_MS = (LOCK_SECONDS * 1000) / 2
 const BATCH = 100
+/** The jobs of a batch whose client middleware takes longer than this are moved later, one by one. */
+const READY_MS = 1000
+/** While the client middleware of so many jobs has not answered, no further ones are moved. */
+const MOST_UNREADY = 1000
 /** A job is postponed when client middleware does not answer within this time. */
 const PROMOTE_SECONDS = 30
 const FIRST_DELAY = 60
@@ -39,13 +44,15 @@ export class DueJobs extends Periodic {
   #pruneAt = 0
   /** Seconds by which jobs were postponed that could not be moved, by their text. */
   readonly #delays = new Map<string, number>()
+  /** The jobs whose client middleware has not answered yet, by `keyOf`. */
+  readonly #unready = new Map<string, Promise<unknown>>()
   /** The outcomes of jobs that are deleted. */
   readonly #outcomes = new WeakMap<Swap, Outcome>()
 
   constructor(engine: Engine, pollSeconds: number, choose?: Promote) {
     const pollMs = pollSeconds * 1000
     // The holder asks seldom, because each call costs a write.
-    const times = { seconds: LOCK_SECONDS, renewMs: (LOCK_SECONDS * 1000) / 2, retryMs: ACQUIRE_MS }
+    const times = { seconds: LOCK_SECONDS, renewMs: RENEW_MS, retryMs: ACQUIRE_MS }
     const lock = new LeaderLock(() => engine.store, 'due-jobs', times)
     super(engine.report, { during: 'moving due jobs', everyMs: pollMs, retryMs: pollMs + 1000, lock })
     this.#engine = engine
@@ -56,11 +63,26 @@ export class DueJobs extends Periodic {
 
   protected override async run(): Promise<void> {
     if (!(await this.#lock.acquire())) return
-    const next = await this.#moveAll()
-    await this.#prune()
-    const limitedMs = await this.#limitedJobs.move()
-    if (limitedMs !== null) this.runWithin(Math.max(limitedMs, 1))
-    if (next !== null) this.runWithin(Math.max(next * 1000 - this.#engine.now(), 1))
+    const failures: unknown[] = []
+    const parts = [
+      () => this.#moveDue('retry'),
+      () => this.#moveDue('schedule'),
+      () => this.#prune(),
+      () => this.#limitedJobs.move(),
+    ]
+    for (const part of parts) {
+      try {
+        const ms = await part()
+        if (ms !== null) this.runWithin(Math.max(ms, 1))
+      } catch (thrown) {
+        if (hasCode(thrown, 'STORE_UNREACHABLE') || hasCode(thrown, 'STORE_TIMEOUT')) throw thrown
+        // A key of another type must not block the other parts.
+        failures.push(thrown)
+      }
+    }
+    // The lock is kept, so that no other worker calls the middleware of the same jobs.
+    if (this.#unready.size > 0) this.runWithin(RENEW_MS)
+    if (failures.length > 0) throw failures[0]
   }
 
   /** Waits for the next due job with the lock, and for the next attempt to acquire it without. */
@@ -70,28 +92,24 @@ export class DueJobs extends Periodic {
     await this.#engine.store.jobSets.waitUntilDue(ms, signal).catch(() => {})
   }
 
-  /** Resolves with the time at which the next job is due, in seconds since the epoch; null when there is none. */
-  async #moveAll(): Promise<number | null> {
-    const nexts: number[] = []
-    for (const set of ['retry', 'schedule'] as const) {
-      for (;;) {
-        // A long run must not outlast the lock.
-        if (!(await this.#lock.acquire())) return null
-        const now = this.#engine.now()
-        const { entries, next } = await this.#engine.store.jobSets.due(set, now, BATCH)
-        const moved = entries.length > 0 && (await this.#move(set, entries))
-        const later = next !== null && next * 1000 > now
-        if (later) nexts.push(next)
-        // Entries that can't be moved must not block the other set.
-        if (later || next === null || !moved || this.isStopping) break
-      }
+  /** Resolves with the milliseconds until the next job of a set is due; null when there is none. */
+  async #moveDue(set: 'retry' | 'schedule'): Promise<number | null> {
+    for (;;) {
+      // A long run must not outlast the lock.
+      if (!(await this.#lock.acquire()) || this.#unready.size >= MOST_UNREADY) return null
+      const now = this.#engine.now()
+      const { entries, next } = await this.#engine.store.jobSets.due(set, now, BATCH + this.#unready.size)
+      const others = entries.filter((entry) => !this.#unready.has(keyOf(set, entry)))
+      const moved = others.length > 0 && (await this.#move(set, others))
+      if (next !== null && next * 1000 > now) return next * 1000 - this.#engine.now()
+      // Entries that can't be moved must not block the other set.
+      if (next === null || !moved || this.isStopping) return null
     }
-    return nexts.length > 0 ? Math.min(...nexts) : null
   }
 
-  async #prune(): Promise<void> {
+  async #prune(): Promise<null> {
     const { store, limits, now, report } = this.#engine
-    if (performance.now() < this.#pruneAt) return
+    if (performance.now() < this.#pruneAt) return null
     this.#pruneAt = performance.now() + PRUNE_MS
     await Promise.all([
       store.jobSets
@@ -101,29 +119,53 @@ export class DueJobs extends Periodic {
         .releaseOrphanedSlots()
         .catch((thrown) => report(thrown, { during: 'releasing the slots of dead workers' })),
     ])
+    return null
   }
 
-  /** Resolves with false when none of the entries could be moved. */
+  /** Resolves with false when none of the entries could be moved, or is being prepared. */
   async #move(set: SetName, entries: Entry[]): Promise<boolean> {
-    const { store, cancellations, control, now } = this.#engine
+    const { cancellations, control } = this.#engine
     await control.refresh()
     const jobs = entries.map((entry) => ({ entry, payload: readPayload(entry.text) }))
     const cancelled = await cancellations.among(jobs.flatMap(({ payload }) => (payload ? jidsOf(payload) : [])))
-    const swaps = await Promise.all(
-      jobs.map(({ entry, payload }) =>
-        payload && allAmong(payload, cancelled)
-          ? this.#dropped(entry, payload, { kind: 'cancelled', begun: false })
-          : this.#promoted(set, entry, payload),
-      ),
+    const preparing = jobs.map(async ({ entry, payload }) =>
+      payload && allAmong(payload, cancelled)
+        ? this.#dropped(entry, payload, { kind: 'cancelled', begun: false })
+        : this.#promoted(set, entry, payload),
     )
+    const ready = new Map<Entry, Swap>()
+    const readying = entries.map(async (entry, i) => void ready.set(entry, await (preparing[i] as Promise<Swap>)))
+    await within(READY_MS, Promise.all(readying))
+    const unready = [...entries.keys()].filter((i) => !ready.has(entries[i] as Entry))
+    for (const i of unready) this.#moveOnceReady(set, entries[i] as Entry, preparing[i] as Promise<Swap>)
+    const swaps = entries.flatMap((entry) => ready.get(entry) ?? [])
+    const moved = swaps.length > 0 && (await this.#swap(set, swaps))
+    return moved || unready.length > 0
+  }
+
+  /** Moves a job when its client middleware has answered, without blocking the others. */
+  #moveOnceReady(set: SetName, entry: Entry, preparing: Promise<Swap>): void {
+    const key = keyOf(set, entry)
+    const moving = preparing
+      .then((swap) => this.#swap(set, [swap]))
+      .catch((thrown) => {
+        // Another worker moves the job.
+        if (!this.isStopping) this.#engine.report(thrown, { during: 'moving due jobs' })
+      })
+      .finally(() => this.#unready.delete(key))
+    this.#unready.set(key, moving)
+  }
+
+  /** Resolves with false when no entry was moved. */
+  async #swap(set: SetName, swaps: Swap[]): Promise<boolean> {
+    const { store, now } = this.#engine
     const answers = await store.jobSets.swap(set, swaps, now())
     await this.#keepOutcomes(swaps.filter((_, i) => answers[i] === 'ok'))
     const refused = swaps.filter((_, i) => answers[i] === 'error')
     if (refused.length === 0) return answers.includes('ok')
     // Left where they are, they would block all entries behind them.
     const postponed = refused.map((swap) => this.#postponed(set, swap, refusal(swap)))
-    await store.jobSets.swap(set, postponed, now())
-    return true
+    return [...answers, ...(await store.jobSets.swap(set, postponed, now()))].includes('ok')
   }
 
   #dropped(entry: Entry, payload: Payload, outcome: Outcome): Swap {
@@ -163,7 +205,8 @@ export class DueJobs extends Periodic {
       this.#delays.delete(entry.text)
       if (!promoted) return this.#deleted(entry, payload, { kind: 'filtered' })
       const effects = effectsOf(this.#engine, payload, { kind: 'promoted' })
-      const text = deadline === undefined ? promoted.text : editPayload(promoted.text, { hk_expires: deadline })
+      const changes = { hk_expires: deadline, hk_postponed: undefined }
+      const text = deadline === undefined ? promoted.text : editPayload(promoted.text, changes)
       return { ...entry, to: { to: 'queue', queue: promoted.queue, text, end: 'back' }, effects }
     } catch (thrown) {
       return this.#postponed(set, entry, thrown)
@@ -186,17 +229,24 @@ export class DueJobs extends Periodic {
   #postponed(set: SetName, { text, score }: Entry, reason: unknown): Swap {
     const delay = Math.min((this.#delays.get(text) ?? FIRST_DELAY / 2) * 2, MAX_DELAY)
     if (this.#delays.size >= REMEMBERED_DELAYS) this.#delays.clear()
-    this.#delays.set(text, delay)
     this.#engine.report(reason, { during: 'promoting a due job', again: `in ${delay} s` })
-    return this.#later(set, { text, score }, this.#engine.now() / 1000 + delay)
+    const due = this.#engine.now() / 1000 + delay
+    const later = set === 'schedule' ? postponedText(text, score, due) : text
+    this.#delays.delete(text)
+    this.#delays.set(later, delay)
+    return this.#later(set, { text, score }, due, later)
   }
 
-  #later(set: SetName, { text, score }: Entry, due: number): Swap {
+  #later(set: SetName, { text, score }: Entry, due: number, later = text): Swap {
     const payload = readPayload(text)
     const outcome: Outcome = set === 'schedule' ? { kind: 'changed', due } : { kind: 'changed' }
     const effects = payload && effectsOf(this.#engine, payload, outcome)
-    return { text, score, to: { to: set, text, score: due }, effects }
+    return { text, score, to: { to: set, text: later, score: due }, effects }
   }
+}
+
+function keyOf(set: SetName, { text, score }: Entry): string {
+  return `${set} ${score} ${text}`
 }
 
 function refusal({ to }: Swap): HighkiqError {
