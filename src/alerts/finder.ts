@@ -41,7 +41,7 @@ export function alertFinder(
   const observer = new LeaseObserver()
   const growth = new QueueGrowth()
   const trends = new QueueTrends()
-  const causesOf = cached(CAUSES_MS, () => sharedErrors(app, redact))
+  const causesOf = cached(CAUSES_MS, () => sharedErrors(app, most, redact))
   const tasks = cached(SLOW_MS, () => troubledTasks(store, app.now()))
   const ordered = cached(SLOW_MS, () => orderedOf(store, app.now(), most))
 

@@ -28,3 +28,12 @@ test('growth is unknown for minutes without samples, and for more than an hour',
   const sizes = Array.from({ length: 100 }, (_, i) => i)
   expect(grown(sizes, MINUTE).of('q')).toEqual({ perMinute: 1, minutes: 60 })
 })
+
+test('when the clock is set back, the growth counts from then on', () => {
+  const growth = grown(Array.from({ length: 61 }, (_, i) => i))
+  for (let i = 0; i <= 12; i++) growth.add(i * 10_000 - 60 * MINUTE, [{ name: 'q', size: 60 - i }])
+  expect(growth.of('q')).toEqual({ perMinute: 0, minutes: 0 })
+  expect(growth.isKnown(-58 * MINUTE, 2)).toBe(true)
+  expect(growth.isKnown(-58 * MINUTE, 5)).toBe(false)
+  expect(growth.isKnown(5 * MINUTE, 1)).toBe(false)
+})

@@ -19,9 +19,10 @@ export class QueueGrowth {
 
   add(at: number, queues: readonly { name: string; size: number }[]): void {
     const largest = [...queues].sort((a, b) => b.size - a.size).slice(0, MOST_QUEUES)
+    const since = at - (KEPT_MINUTES + 1) * MINUTE
+    // When the clock was set back, samples of the time ahead say nothing.
+    this.#samples = this.#samples.filter((sample) => sample.at >= since && sample.at < at)
     this.#samples.push({ at, sizes: new Map(largest.map(({ name, size }) => [name, size])) })
-    const first = this.#samples.findIndex((sample) => sample.at >= at - (KEPT_MINUTES + 1) * MINUTE)
-    if (first > 0) this.#samples = this.#samples.slice(first)
   }
 
   /** Whether there are samples of now and of so many minutes ago. */

@@ -15,13 +15,13 @@ const SAMPLE_MS = 5000
 /** The fewest retries, and the smallest share of all, that raise an alert. */
 const FEW = 20
 const SHARE = 0.2
-const MOST = 3
 
 export type SharedError = Extract<Alert, { kind: 'retries-share-error' }>
 
-/** `redact` returns what may be shown of a payload. */
+/** Returns at most `most` errors. `redact` returns what may be shown of a payload. */
 export async function sharedErrors(
   app: Pick<AppPort, 'store' | 'now'>,
+  most: number,
   redact = (text: string) => text,
 ): Promise<SharedError[]> {
   const { store } = app
@@ -31,7 +31,7 @@ export async function sharedErrors(
   const { items, scanned } = await errorGroups(redacted(sampled, redact), { most: SAMPLE, ms: SAMPLE_MS })
   return items
     .filter(({ count }) => count >= FEW && count >= scanned * SHARE)
-    .slice(0, MOST)
+    .slice(0, most)
     .map(({ class: name, message, count, jobs, since, filter }) => ({
       kind: 'retries-share-error',
       level: 'error',

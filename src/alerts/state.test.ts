@@ -21,6 +21,33 @@ test('at most 200 problems are open, and others follow when one is over', () => 
   expect(Object.values(second).filter(({ over }) => over === 2)).toHaveLength(10)
 })
 
+test('200 problems of one level do not keep one of another level from being sent', () => {
+  const paused = Array.from({ length: 300 }, (_, n): Alert => {
+    return { kind: 'task-paused', level: 'failed', task: `${n}`, name: 'import', reason: null, cause: null }
+  })
+  const byKey = (alerts: Alert[]) => new Map(alerts.map((alert) => [keyOf(alert), alert]))
+  const watch = new Watch(0)
+  const first = watch.problemsAfter({}, byKey(paused), at(1))
+  const stopped: Alert = { kind: 'no-process', level: 'error', waiting: 5 }
+  const second = watch.problemsAfter(first, byKey([...paused, stopped]), at(2))
+  expect(second[keyOf(stopped)]).toMatchObject({ since: 2, over: null })
+  expect(Object.keys(second)).toHaveLength(201)
+})
+
+test('when the clock is set back, a problem that lasts is sent, and one that is gone is over, after the usual time', () => {
+  const watch = new Watch(60_000)
+  const HOUR = 3_600_000
+  const alerts = found(0, 1)
+  const [key = ''] = alerts.keys()
+  expect(watch.problemsAfter({}, alerts, at(2 * HOUR))).toEqual({})
+  expect(watch.problemsAfter({}, alerts, at(HOUR))).toEqual({})
+  const open = watch.problemsAfter({}, alerts, at(HOUR + 60_000))
+  expect(open[key]).toMatchObject({ since: HOUR, over: null })
+  watch.problemsAfter(open, new Map(), at(HOUR + 61_000))
+  watch.problemsAfter(open, new Map(), at(1000))
+  expect(watch.problemsAfter(open, new Map(), at(61_000))[key]).toMatchObject({ over: 61_000 })
+})
+
 test('a target that fails for long keeps at most 200 problems that are over, and no other target waits for it', () => {
   let state = emptyState()
   const watch = new Watch(0)

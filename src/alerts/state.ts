@@ -37,7 +37,7 @@ export interface Changes {
   over: string[]
 }
 
-/** The most problems that are open at a time, and the most that are over and wait for a target. */
+/** The most problems of each level that are open at a time, and the most that are over and wait for a target. */
 const MOST_PROBLEMS = 200
 /** The longest text of a stored alert: names can be of any length. */
 const LONGEST = 300
@@ -117,7 +117,7 @@ export class Watch {
     )
     for (const [key, alert] of fresh) {
       const lasts = this.#lasts(this.#foundSince.get(key), now, MOST_AFTER_MS[alert.kind])
-      if (!lasts || openOf(problems) >= MOST_PROBLEMS) continue
+      if (!lasts || openOf(problems, alert.level) >= MOST_PROBLEMS) continue
       // To a target that was not notified of its end, a problem that is back has never ended.
       problems[key] = { alert: shortened(alert), since: this.#foundSince.get(key) ?? now, over: null }
     }
@@ -129,12 +129,13 @@ export class Watch {
   }
 }
 
-function openOf(problems: AlertState['problems']): number {
-  return Object.values(problems).filter(({ over }) => over === null).length
+function openOf(problems: AlertState['problems'], level: Alert['level']): number {
+  return Object.values(problems).filter(({ over, alert }) => over === null && alert.level === level).length
 }
 
+/** When the clock was set back, the time counts from now on. */
 function sinceOf(before: ReadonlyMap<string, number>, keys: readonly string[], now: number): Map<string, number> {
-  return new Map(keys.map((key) => [key, before.get(key) ?? now]))
+  return new Map(keys.map((key) => [key, Math.min(before.get(key) ?? now, now)]))
 }
 
 function shortened(alert: Alert): Problem['alert'] {

@@ -362,6 +362,28 @@ test('thresholds and kinds choose what is sent', async () => {
   expect(all.got.all[1]?.body).toMatchObject({ begun: [], over: [{ kind: 'no-process' }] })
 })
 
+test('every error that many retries share is sent, and stays open while they share it', async () => {
+  const t = stopped()
+  const { url, got } = await receiver()
+  const sender = t.sender({ to: [{ webhook: url, kinds: ['retries-share-error'] }], after: 0 })
+  const texts = Array.from({ length: 100 }, (_, n) => {
+    const error = {
+      error_class: 'Error',
+      error_message: `${'abcd'[n % 4]} broke`,
+      failed_at: NOON / 1000,
+      retry_count: 0,
+    }
+    return JSON.stringify({ class: 'J', args: [], queue: 'default', jid: `${n}`, retry: true, ...error })
+  })
+  await t.hq.store.jobs.push(
+    texts.map((text) => ({ to: 'retry', text, score: NOON / 1000 + 60 })),
+    NOON,
+  )
+  for (let n = 0; n < 3; n++) await sender.run()
+  expect(got.all).toHaveLength(1)
+  expect(got.all[0]?.body.begun).toHaveLength(4)
+})
+
 test('a growing queue is not over because another worker leads, which has not watched it yet', async () => {
   const t = stopped()
   const { url, got } = await receiver()
