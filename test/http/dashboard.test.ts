@@ -191,7 +191,9 @@ test('the login form exchanges the token for an HttpOnly cookie, which is valid 
   const right = await send({ token: ' second secret ', to: '/retries?class=A' })
   expect([right.status, right.headers.get('location')]).toEqual([303, '/retries?class=A'])
   const set = right.headers.get('set-cookie') as string
-  expect(set).toMatch(/^highkiq_login=\d+\.[\w-]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Strict; Secure$/)
+  expect(set).toMatch(
+    /^highkiq_login=\d+\.[\w-]{22}\.[\w-]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Strict; Secure$/,
+  )
   expect(set).not.toContain('second')
   const cookie = `a=b; ${set.split(';')[0]}`
 
@@ -205,8 +207,12 @@ test('the login form exchanges the token for an HttpOnly cookie, which is valid 
   expect((await push({ 'sec-fetch-site': 'cross-site' })).status).toBe(403)
   expect((await push({})).status).toBe(403)
 
-  const [until, signature] = (/=(\d+)\.(\S+);/.exec(set) as RegExpExecArray).slice(1)
-  for (const value of ['', 'x', `${until}.`, `${until}.${signature?.slice(1)}x`, `${Number(until) + 1}.${signature}`]) {
+  const [until, id, signature] = (/=(\d+)\.([\w-]+)\.([\w-]+);/.exec(set) as RegExpExecArray).slice(1)
+  const others = [
+    ...['', 'x', `${until}.`, `${until}.${signature}`, `${until}.${id}.${signature?.slice(1)}x`],
+    ...[`${Number(until) + 1}.${id}.${signature}`, `${until}.${'x'.repeat(22)}.${signature}`],
+  ]
+  for (const value of others) {
     expect((await open('/api/v1/tasks', { headers: { cookie: `highkiq_login=${value}` } })).status, value).toBe(401)
   }
   const out = await open('/logout', { method: 'POST', headers: { cookie, 'sec-fetch-site': 'same-origin' } })

@@ -1,6 +1,6 @@
 /** Tests of wrong logins: they are slowed down and recorded in the audit, and they do not slow down right ones. */
 
-import { type AuditEntry, createHandler, type HttpOptions } from 'highkiq/http'
+import { type AuditEntry, createHandler } from 'highkiq/http'
 import { expect, test } from 'vitest'
 import { api } from './api.ts'
 
@@ -9,7 +9,7 @@ const PATH = 'http://localhost:7433/api/v1/tasks'
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const basic = (user: string, password: string) => ({ authorization: `Basic ${btoa(`${user}:${password}`)}` })
 
-function open(options: HttpOptions = {}) {
+function open(options: Parameters<typeof api>[0] = {}) {
   const entries: AuditEntry[] = []
   const t = api({ auth, audit: (entry) => void entries.push(entry), ...options })
   const get = async (headers: Record<string, string>, remote = '192.0.2.7') => {
@@ -156,4 +156,20 @@ test('a logout ends copies of its cookie in all processes, and no other login', 
   expect(await statuses(two)).toEqual([200, 200])
   const [, until] = one.split('=')
   expect(await statuses(one.replace(/=\d+/, `=${Number(until?.split('.')[0]) + 1}`))).toEqual([401, 401])
+})
+
+test('a logout while the store does not answer ends the login in its server, and is logged', async () => {
+  const t = open({ auth: { bearer: 'a long secret' } })
+  const away = open({ auth: { bearer: 'a long secret' }, app: { url: 'redis://127.0.0.1:1', redisTimeout: 0.3 } })
+  const form = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }
+  const login = { method: 'POST', headers: form, body: 'token=a long secret' }
+  const { headers } = await t.handle(new Request('http://localhost:7433/login', login))
+  const cookie = headers.get('set-cookie')?.split(';')[0] ?? ''
+  const logout = new Request('http://localhost:7433/logout', { method: 'POST', headers: { ...form, cookie } })
+  const out = await away.handle(logout)
+  expect([out.status, out.headers.get('set-cookie')]).toEqual([303, expect.stringContaining('Max-Age=0')])
+  expect(await away.get({ cookie })).toEqual([401, null])
+  expect(away.log.lines.map(({ message }) => message)).toContainEqual(
+    expect.stringContaining('a logout could not be stored'),
+  )
 })

@@ -101,10 +101,14 @@ export class Access {
     return cookie(`${until}.${id}.${signed(known.digest, until, id).toString('base64url')}`, COOKIE_SECONDS, options)
   }
 
-  /** Ends the login of this request, also for copies of its cookie, and returns the cookie that deletes it. */
-  async signOut(request: Request, options: CookieOptions): Promise<string> {
-    for (const { id, until } of this.#cookiesOf(request)) await this.#sessions.end(id, until)
+  /** Returns the cookie that deletes that of a login. */
+  signOut(options: CookieOptions): string {
     return cookie('', 0, options)
+  }
+
+  /** Ends the login of this request, also for copies of its cookie. @throws what the store throws */
+  async endLogin(request: Request): Promise<void> {
+    for (const { id, until } of this.#cookiesOf(request)) await this.#sessions.end(id, until)
   }
 
   async isSignedIn(request: Request): Promise<boolean> {

@@ -32,8 +32,8 @@ export class Sessions {
    */
   async end(id: string, until: number): Promise<void> {
     const seconds = Math.max(until - Math.floor(Date.now() / 1000), 1)
-    await this.#results().keep(keyOf(id), ENDED, seconds)
     this.#remember(id, true)
+    await this.#results().keep(keyOf(id), ENDED, seconds)
   }
 
   /** While the store does not answer, no login counts as ended: a caller can read and change nothing then. */

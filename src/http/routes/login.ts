@@ -58,8 +58,12 @@ export const LOGIN_ROUTES: Route[] = [
     access: 'all',
     answers: { 303: { description: 'Redirects to the login form' } },
     async run(call) {
-      checkOrigin(call.request, call.url)
-      return goTo(call, undefined, { 'set-cookie': await call.server.access.signOut(call.request, cookieAbout(call)) })
+      const { hq, request, server, url } = call
+      checkOrigin(request, url)
+      await server.access.endLogin(request).catch((err) => {
+        hq.log.warn({ err }, 'a logout could not be stored: other servers accept copies of its cookie until it expires')
+      })
+      return goTo(call, undefined, { 'set-cookie': server.access.signOut(cookieAbout(call)) })
     },
   }),
 ]
