@@ -56,6 +56,17 @@ inBrowser('links for submitters', (open) => {
     expect((await hq.tasks.list()).items).toHaveLength(2)
   })
 
+  test.each([
+    ['en', 'Copy link', 'It shows no hidden values'],
+    ['zh', '复制链接', '链接不显示被隐藏的值'],
+    ['ru', 'Скопировать ссылку', 'Скрытые значения по ней не видны'],
+  ])('a server that hides values says in %s what a link shows', async (locale, button, words) => {
+    const { page } = await open('/tasks', { before: made, http: { redact: ['password'] }, locale })
+    await page.getByRole('link', { name: 'Spring' }).click()
+    await page.getByRole('button', { name: button }).click()
+    await page.getByRole('dialog').getByText(words).waitFor()
+  })
+
   test('a link to the tasks of a user is copied and revoked on their list', async () => {
     const permissions = ['clipboard-read', 'clipboard-write']
     const { page } = await open('/tasks?meta.user=7', { before: made, permissions })

@@ -13,6 +13,7 @@ test('GET /about returns the app, its store and its jobs', async () => {
   expect(body).toMatchObject({
     app: basename(process.cwd()),
     readOnly: false,
+    hidesValues: false,
     canLogOut: false,
     store: { kind: hq.store.kind, title: expect.stringMatching(/^(SQLite · jobs\.db|Redis · 127\.0\.0\.1:\d+\/\d+)$/) },
     jobs: [

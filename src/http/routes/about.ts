@@ -19,6 +19,7 @@ export const ABOUT_ROUTE: Route = get('/api/v1/about', {
       environment: environmentName() ?? 'development',
       store: { kind, title: titleOf(kind, url) },
       readOnly: server.readOnly,
+      hidesValues: server.redaction.isOn,
       canLogOut: await server.access.isSignedIn(request),
       jobs: hq[PROGRAM].jobs().map(({ name, options }) => ({ name, queue: options.queue ?? 'default' })),
     })

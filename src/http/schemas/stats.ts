@@ -11,6 +11,7 @@ export const About = s.object({
   environment: s.text,
   store: s.object({ kind: s.oneOf(['sqlite', 'redis', 'postgres']), title: s.text }),
   readOnly: s.boolean,
+  hidesValues: s.described(s.boolean, 'the server has rules of redact'),
   canLogOut: s.described(s.boolean, 'the client logged in with a cookie: POST /logout deletes it'),
   jobs: s.described(s.list(s.object({ name: s.text, queue: s.text })), 'the jobs that this process defines'),
 })

@@ -228,6 +228,7 @@ export const tasks: TextsOf<typeof english> = {
   'link.rights.change': 'смотреть, исправлять строки и отменять',
   'link.rights.read': 'только смотреть',
   'link.whoever': 'Тому, у кого есть ссылка, вход не нужен.',
+  'link.hides': 'Скрытые значения по ней не видны, и строки с ними по ней не исправить.',
   'link.leave': 'Не копировать',
   'link.revokeTitle': 'Отозвать все ссылки на эту задачу?',
   'link.revokeTitleOfList': 'Отозвать все ссылки на список этих задач?',

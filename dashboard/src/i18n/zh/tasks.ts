@@ -122,6 +122,7 @@ export const tasks: TextsOf<typeof english> = {
   'link.rights.change': '查看、更正行和取消',
   'link.rights.read': '仅查看',
   'link.whoever': '持有链接的人无需登录。',
+  'link.hides': '链接不显示被隐藏的值，含有这些值的行无法通过它更正。',
   'link.leave': '不复制',
   'link.revokeTitle': '撤销此任务的所有链接？',
   'link.revokeTitleOfList': '撤销这些任务的列表的所有链接？',

@@ -65,7 +65,10 @@ async function copyLink({ path, meta }: LinksProps): Promise<void> {
             </select>
           </label>
         )}
-        <span class="dim small">{t('link.whoever')}</span>
+        <span class="dim small">
+          {t('link.whoever')}
+          {about.value?.hidesValues && ` ${t('link.hides')}`}
+        </span>
       </>
     ),
     act: t('task.copyLink.act'),
