@@ -146,8 +146,9 @@ export class Membership extends Periodic {
       if (shard && (by !== owner || token !== shard.token)) {
         this.#drop(shard)
         if (!this.isQuiet) this.rebalance()
-      } else if (shard && (shard.released || !wanted.has(number))) {
+      } else if (shard && (shard.released || shard.hasLostFetches || !wanted.has(number))) {
         await this.#handOver(shard, owner)
+        if (shard.hasLostFetches && !this.shards.has(number)) this.rebalance()
       } else if (shard) {
         shard.leaving = false
       } else if (wanted.has(number) && by === null) {

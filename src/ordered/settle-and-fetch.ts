@@ -154,7 +154,8 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
       const fetched = answer.fetched[i]
       // The shard was released or lost meanwhile. Its ids are requeued with it.
       if (!fetched || this.#shards.get(shard.shard) !== shard) continue
-      if (fetched.lost) {
+      if (hasAgain(shard, fetched.ids)) shard.hasLostFetches = true
+      if (fetched.lost || shard.hasLostFetches) {
         lost = true
         continue
       }
@@ -301,7 +302,9 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
     this.#mustReconcile = false
     if (generation !== this.#generation) return
     const known = new Map(this.#ended.map((one) => [one.settlement.ticket, one]))
-    const unsettled = new Set([...this.#shards.values()].flatMap((shard) => [...shard.tickets()]))
+    const unsettled = new Set(
+      [...this.#shards.values()].flatMap((shard) => Array.from(shard.fetched(), ({ ticket }) => ticket)),
+    )
     for (const { id, ticket, shard: number, token } of inFlight) {
       const ended = known.get(ticket)
       // No earlier call has settled it.
@@ -322,4 +325,14 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
       { queue: this.#parts.definition.queue, shards, ...idFields(ids) },
     )
   }
+}
+
+/**
+ * Returns whether an id was fetched that is here already. Then the store has lost the earlier fetch: it failed over to a standby that
+ * had not received it.
+ */
+function hasAgain(shard: Shard, ids: readonly FetchedBatch[]): boolean {
+  if (ids.length === 0) return false
+  const here = new Set(Array.from(shard.fetched(), ({ id }) => id))
+  return ids.some(({ id }) => here.has(id))
 }

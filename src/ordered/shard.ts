@@ -35,6 +35,8 @@ export class Shard implements Candidate {
   alone = false
   /** The shard is being handed to another process: no new batch starts. */
   leaving = false
+  /** The store has lost fetches of this shard, which is released when its batches have ended, and acquired again. */
+  hasLostFetches = false
   /** A release was sent and may reach the store at any time: no batch starts under this token any more. */
   released = false
   /** The number of ids in flight according to the store: ready, running, or ended without a confirmed settlement. */
@@ -55,7 +57,7 @@ export class Shard implements Candidate {
   }
 
   get isReady(): boolean {
-    return this.size > 0 && !this.leaving && (this.running.size === 0 || this.#mayRunBeside)
+    return this.size > 0 && !this.leaving && !this.hasLostFetches && (this.running.size === 0 || this.#mayRunBeside)
   }
 
   get due(): number {
@@ -68,7 +70,7 @@ export class Shard implements Candidate {
 
   /** The number of ids to fetch; 0 while enough are ready. */
   get room(): number {
-    if (this.leaving || this.isFetching || this.stuck) return 0
+    if (this.leaving || this.hasLostFetches || this.isFetching || this.stuck) return 0
     if (this.alone) return this.inFlight === 0 ? 1 : 0
     const { batchSize } = this.#settings
     const most = Math.max(PREFETCH, batchSize)
@@ -102,9 +104,10 @@ export class Shard implements Candidate {
     return at < 0 ? undefined : this.#ready.splice(at, 1)[0]
   }
 
-  *tickets(): Generator<string> {
-    for (const { ticket } of this.#ready) yield ticket
-    for (const batch of this.running) for (const { ticket } of batch.ids) yield ticket
+  /** Yields what is ready or runs. */
+  *fetched(): Generator<FetchedBatch> {
+    yield* this.#ready
+    for (const batch of this.running) yield* batch.ids
   }
 
   get #mayRunBeside(): boolean {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PushError } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
-import { bench, gate, Heard, until } from '../engine/bench.ts'
+import { type Bench, bench, gate, Heard, until } from '../engine/bench.ts'
 import { Address } from './address.ts'
 import { type PostgresServer, startPostgres } from './server.ts'
 import { onPostgres } from './suite.ts'
@@ -142,4 +142,86 @@ onPostgres('a failover', () => {
       expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 2, failed: 0, enqueued: 0, fetched: 0 })
     },
   )
+
+  test(
+    'to an asynchronous standby: all later jobs run, also beside running jobs that it had not received',
+    LIMIT,
+    async () => {
+      const { primary, standby, back, url, failOver } = await pair({ isSynchronous: false })
+      const t = bench({ url })
+      const begun = new Heard<string>()
+      const { opened, open } = gate()
+      const job = t.hq.job('Do', async (_ctx, name: string) => {
+        begun.say(name)
+        if (name.startsWith('former')) await opened
+      })
+      // More than a standby is ahead with the numbers of a sequence.
+      const names = (kind: string) => Array.from({ length: 60 }, (_, n) => `${kind} ${n}`)
+      const push = (kind: string) => job.performBulk(names(kind).map((name) => [name]))
+      await t.work({ concurrency: 130 })
+      await job.performAsync('first')
+      await until(async () => (await t.hq.store.metrics.totals()).processed === 1)
+      await caughtUp(primary, standby)
+      back.moveTo(undefined)
+      await push('former')
+      await begun.atLeast(1 + 60)
+      await failOver()
+      await answers(t)
+      await push('later')
+      await until(() => names('later').every((name) => begun.all.includes(name)))
+      open()
+      await t.settled()
+      expect(begun.all.toSorted()).toEqual(['first', ...names('former'), ...names('later')].toSorted())
+      expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1 + 60, failed: 0, enqueued: 0, fetched: 0 })
+    },
+  )
+
+  test(
+    'to an asynchronous standby: an ordered id whose fetch it had not received runs again, after its batch',
+    LIMIT,
+    async () => {
+      const { primary, standby, back, url, failOver } = await pair({ isSynchronous: false })
+      const t = bench({ url })
+      const begun = new Heard<string>()
+      const { opened, open } = gate()
+      const running = new Set<string>()
+      const twice: string[] = []
+      const job = t.hq.ordered('Sync', { shards: 1, serial: 'id', batchSize: 1 }, async (_ctx, batch) => {
+        const [[id, [payload]]] = [...batch] as [[string, [string]]]
+        if (running.has(id)) twice.push(id)
+        running.add(id)
+        begun.say(`${id} ${payload}`)
+        if (payload === 'former') await opened
+        running.delete(id)
+      })
+      await t.work({ orderedConcurrency: 5 })
+      await job.performAsync({ id: 0, payload: 'first' })
+      await until(async () => (await job.stats()).processed === 1)
+      await caughtUp(primary, standby)
+      back.moveTo(undefined)
+      await job.performAsync([1, 2].map((id) => ({ id, payload: 'former' })))
+      await begun.atLeast(3)
+      await failOver()
+      await answers(t)
+      await job.performAsync([1, 2, 3].map((id) => ({ id, payload: 'later' })))
+      const [{ token } = { token: 0 }] = (await t.hq.store.ordered.assignments('Sync'))?.owners ?? []
+      await until(async () => (await t.hq.store.ordered.inFlight('Sync')).length > 0)
+      open()
+      await until(() => [1, 2, 3].every((id) => begun.all.includes(`${id} later`)))
+      expect(twice).toEqual([])
+      // The worker has released the shard, and acquired it again.
+      await until(async () => ((await t.hq.store.ordered.assignments('Sync'))?.owners[0]?.token ?? 0) > token)
+      await until(async () => (await job.stats()).busy === 0)
+    },
+  )
 })
+
+/** Resolves when the server answers again. */
+async function answers({ hq }: Bench): Promise<void> {
+  const reads = () =>
+    hq.stats().then(
+      () => true,
+      () => false,
+    )
+  await until(reads)
+}

@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
+import type { OrphanedJob, Settlement, Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { writerLockOf } from '#dist/store/postgres/server/lock.js'
 import { SCHEMA_VERSION } from '#dist/store/postgres/server/schema-version.js'
@@ -43,6 +44,13 @@ async function newStore(isOpened = true) {
     return (sql: string) => client.query(sql.replaceAll('hk.', `"${schema}".`))
   }
   return { store, url, query, version, connect }
+}
+
+/** Opens a store as the next version does. */
+function openNext(url: string): Store {
+  const store = openStore(url)
+  onTestFinished(() => store.close())
+  return store
 }
 
 function startMigrator(url: string, { functions = '', migrations }: More) {
@@ -194,6 +202,47 @@ onPostgres('migrations', () => {
     await app('COMMIT')
     expect(await migrator.ended).toEqual({ code: 0, output: '' })
     expect(await version()).toBe(SCHEMA_VERSION + 1)
+  })
+
+  test('a store of version 1 keeps its jobs, also those that a dead worker had fetched', async () => {
+    const { url, query, version } = await newStore()
+    await query(`
+      ALTER TABLE hk.fetched DROP COLUMN fetch_number;
+      DROP FUNCTION hk.step_plain;
+      DROP FUNCTION hk.step_rows;
+      CREATE FUNCTION hk.step_plain(bigint, text, bigint[], bigint[], text, text[], bigint) RETURNS void LANGUAGE sql AS 'SELECT';
+      CREATE FUNCTION hk.step_rows(
+        bigint, text, bigint[], bigint[], text, text[], bigint, bigint, bigint, text[],
+        text[], bigint[], integer[], integer[], bigint[],
+        text[], bigint[], integer[], integer[], bigint[], bigint[], smallint[], text[], text[],
+        text[], bigint[], bigint[], text[], text[], bigint, bigint
+      ) RETURNS void LANGUAGE sql AS 'SELECT';
+      INSERT INTO hk.owner (id, name, host, seconds, stamp, renewed_at, claimed) VALUES (7, 'dead', 'h', 1, 1, 1, 1);
+      INSERT INTO hk.queue (id, name, size) VALUES (7, 'q', 1);
+      INSERT INTO hk.fetched VALUES (7, 7, 1, '{"jid":"1"}');
+      INSERT INTO hk.ready VALUES (7, 2, '{"jid":"2"}');
+      UPDATE hk.schema_version SET version = 1`)
+    const { workers } = openNext(url)
+    const [orphaned] = await workers.orphaned(9)
+    const { owner, ticket, text } = orphaned as OrphanedJob
+    expect([await version(), owner, text]).toEqual([SCHEMA_VERSION, 'dead', '{"jid":"1"}'])
+    expect(
+      await workers.rescue([{ owner, ticket, queue: 'q', to: { to: 'queue', queue: 'q', text, end: 'front' } }], NOW),
+    ).toEqual(['ok'])
+    await workers.join('w', { queues: ['q'], seconds: 60, host: 'h' })
+    const step = (settlements: Settlement[]) =>
+      workers.settleAndFetch('w', { now: NOW, started: [], settlements, fetch: { queues: ['q'], n: 9 } })
+    const { fetched } = await step([])
+    expect(fetched.map((one) => one.text)).toEqual(['{"jid":"1"}', '{"jid":"2"}'])
+    const ends = fetched.map(
+      (one) => ({ queue: 'q', ticket: one.ticket, move: null, processed: 1, failed: 0 }) as const,
+    )
+    expect((await step(ends)).settled).toEqual(['ok', 'ok'])
+    expect(
+      await query(
+        `SELECT count(*)::int AS n FROM pg_proc WHERE pronamespace = '"${readPostgresUrl(url).schema}"'::regnamespace AND proname LIKE 'step%'`,
+      ),
+    ).toEqual([{ n: 2 }])
   })
 
   test('a migration that fails changes nothing, and its error names the cause', async () => {

@@ -27,11 +27,11 @@ SELECT hk.push_plain($1, $2, $3, $4) AS pushed;
 SELECT hk.push_plain($1, $2, $3, $4) AS pushed, pg_notify($5, $6);
 
 -- stepPlain: see hk.step_plain.
-SELECT kind, queue_id AS "queueId", at_position AS position, queue_name AS queue, job AS text FROM hk.step_plain($1, $2, $3, $4, $5, $6, $7);
+SELECT kind, queue_id AS "queueId", at_position AS position, queue_name AS queue, job AS text FROM hk.step_plain($1, $2, $3, $4, $5, $6, $7, $8, $9);
 
 -- stepRows: see hk.step_rows.
 SELECT kind, queue_id AS "queueId", at_position AS position, queue_name AS queue, job AS text
-FROM hk.step_rows($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31);
+FROM hk.step_rows($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32, $33);
 
 -- sumChanges: see hk.sum_changes.
 SELECT hk.sum_changes($1);
@@ -42,8 +42,8 @@ SELECT size + limited AS size FROM hk.queue_now WHERE name = $1;
 -- countLimited: changes the number of a queue's jobs that wait for room in their limits. No change: the queue is new.
 UPDATE hk.queue SET limited = greatest(limited + $2, 0) WHERE name = $1;
 
--- fetch: moves at most $3 jobs of the queues, in their order, to an owner. A row is deleted where it was found, because
--- a plan that joins the table again would read all of it while its statistics are old.
+-- fetch: moves at most $3 jobs of the queues, in their order, to an owner, whose fetch has the number $4. A row is deleted where it
+-- was found, because a plan that joins the table again would read all of it while its statistics are old.
 WITH wanted AS (
   SELECT queue.id, n FROM unnest($2::text[]) WITH ORDINALITY AS names (name, n) JOIN hk.queue AS queue USING (name)
   WHERE NOT EXISTS (SELECT 1 FROM hk.paused AS paused WHERE paused.queue = name) ORDER BY n
@@ -54,7 +54,7 @@ WITH wanted AS (
 ), fetched_jobs AS (
   DELETE FROM hk.ready WHERE ctid = ANY (ARRAY(SELECT row_id FROM found)) RETURNING queue, position, text
 ), owned AS (
-  INSERT INTO hk.fetched (owner, queue, position, text) SELECT $1, queue, position, text FROM fetched_jobs
+  INSERT INTO hk.fetched (owner, queue, position, fetch_number, text) SELECT $1, queue, position, $4::bigint, text FROM fetched_jobs
 ), sizes AS (
   UPDATE hk.queue AS queue SET size = size - jobs FROM (SELECT queue, count(*) AS jobs FROM fetched_jobs GROUP BY queue) AS counted
   WHERE queue.id = counted.queue RETURNING queue.id, queue.name

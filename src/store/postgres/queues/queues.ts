@@ -5,6 +5,7 @@ import type { FetchedJob } from '../../contract.ts'
 import { Tables } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 import { MOST_CHARACTERS, slicesOf } from './slices.ts'
+import { ticketOf } from './tickets.ts'
 
 export class Queues extends Tables {
   /** Adds jobs at the back, in the order given. */
@@ -38,13 +39,13 @@ export class Queues extends Tables {
     await this.db.run(sql.queue.countLimited, queue, change)
   }
 
-  /** Moves at most `n` jobs of the queues, in their order, to an owner. */
-  async fetch(owner: number, queues: readonly string[], n: number): Promise<FetchedJob[]> {
+  /** Moves at most `n` jobs of the queues, in their order, to an owner, whose fetch has this number. */
+  async fetch(owner: number, queues: readonly string[], n: number, fetchNumber: number): Promise<FetchedJob[]> {
     type Row = { queue: string; queueId: number; position: number; text: string }
-    const rows = await this.db.all<Row>(sql.queue.fetch, owner, queues, n)
+    const rows = await this.db.all<Row>(sql.queue.fetch, owner, queues, n, fetchNumber)
     return rows.map(({ queue, queueId, position, text }) => ({
       queue: queueAt(queue, position),
-      ticket: ticketOf(queueId, position),
+      ticket: ticketOf({ queue: queueId, position, fetchNumber }),
       text,
     }))
   }
@@ -79,14 +80,4 @@ export function priorityOffset(queue: string): number {
 /** Returns the name of the queue and priority that a position belongs to. */
 export function queueAt(queue: string, position: number): string {
   return position > -SPAN_OF_PRIORITY / 2 ? queue : priorityName(queue, Math.round(-position / SPAN_OF_PRIORITY))
-}
-
-/** Returns the ticket of a job: its queue and the position it was fetched from. No position is used twice. */
-export function ticketOf(queue: number, position: number): string {
-  return `${queue}:${position}`
-}
-
-export function parseTicket(ticket: string): { queue: number; position: number } {
-  const colon = ticket.indexOf(':')
-  return { queue: Number(ticket.slice(0, colon)), position: Number(ticket.slice(colon + 1)) }
 }

@@ -43,33 +43,36 @@ BEGIN
 END $$;
 
 -- One step of a worker whose ended jobs are done and have no effects: deletes them, counts them, and fetches at most `most` jobs
--- of the queues, in their order. Returns rows: `owner` with the newest version of the cancellations and the number of jobs deleted
--- (no such row: the owner has no lease, and nothing was done), `settled` for each job deleted if some were not there, and `fetched`.
+-- of the queues, in their order. The tickets of the ended jobs are columns. Returns rows: `owner` with the newest version of the
+-- cancellations and the number of jobs deleted (no such row: the owner has no lease, and nothing was done), `settled` with the place
+-- (from 1) of each job deleted if some were not there, and `fetched`.
 CREATE OR REPLACE FUNCTION hk.step_plain(
-  lock bigint, owner_name text, ended_queues bigint[], ended_positions bigint[], today text, names text[], most bigint
+  lock bigint, owner_name text, ended_queues bigint[], ended_positions bigint[], ended_fetches bigint[], today text, names text[],
+  most bigint, this_fetch bigint
 ) RETURNS TABLE (kind text, queue_id bigint, at_position bigint, queue_name text, job text) LANGUAGE plpgsql
 SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET lock_timeout = '5s' AS $$
 DECLARE
   own bigint;
-  gone_queues bigint[];
-  gone_positions bigint[];
+  gone bigint[];
 BEGIN
   PERFORM pg_advisory_xact_lock_shared(lock);
   SELECT id INTO own FROM hk.owner WHERE name = owner_name AND claimed = 0;
   IF NOT FOUND THEN RETURN; END IF;
   IF cardinality(ended_queues) > 0 THEN
-    WITH gone AS (
-      DELETE FROM hk.fetched AS fetched USING unnest(ended_queues, ended_positions) AS ended (queue, position)
+    WITH deleted AS (
+      DELETE FROM hk.fetched AS fetched
+      USING unnest(ended_queues, ended_positions, ended_fetches) WITH ORDINALITY AS ended (queue, position, fetch_number, nth)
       WHERE fetched.owner = own AND fetched.queue = ended.queue AND fetched.position = ended.position
-      RETURNING fetched.queue, fetched.position
+        AND fetched.fetch_number = ended.fetch_number
+      RETURNING nth
     )
-    SELECT array_agg(queue), array_agg(position) INTO gone_queues, gone_positions FROM gone;
-    IF gone_queues IS NOT NULL THEN INSERT INTO hk.stat_change VALUES (today, cardinality(gone_queues)); END IF;
+    SELECT array_agg(nth) INTO gone FROM deleted;
+    IF gone IS NOT NULL THEN INSERT INTO hk.stat_change VALUES (today, cardinality(gone)); END IF;
   END IF;
-  RETURN QUERY SELECT 'owner', version, coalesce(cardinality(gone_queues), 0)::bigint, NULL, NULL FROM hk.newest_cancellation;
-  IF cardinality(gone_queues) < cardinality(ended_queues) THEN
-    RETURN QUERY SELECT 'settled', gone.queue, gone.position, NULL, NULL FROM unnest(gone_queues, gone_positions) AS gone (queue, position);
+  RETURN QUERY SELECT 'owner', version, coalesce(cardinality(gone), 0)::bigint, NULL, NULL FROM hk.newest_cancellation;
+  IF cardinality(gone) < cardinality(ended_queues) THEN
+    RETURN QUERY SELECT 'settled', NULL::bigint, nth, NULL, NULL FROM unnest(gone) AS nth;
   END IF;
   IF most > 0 THEN
     RETURN QUERY WITH wanted AS (
@@ -82,7 +85,7 @@ BEGIN
     ), fetched_jobs AS (
       DELETE FROM hk.ready WHERE ctid = ANY (ARRAY(SELECT row_id FROM found)) RETURNING queue, position, text
     ), owned AS (
-      INSERT INTO hk.fetched (owner, queue, position, text) SELECT own, queue, position, text FROM fetched_jobs
+      INSERT INTO hk.fetched (owner, queue, position, fetch_number, text) SELECT own, queue, position, this_fetch, text FROM fetched_jobs
     ), sizes AS (
       INSERT INTO hk.queue_change SELECT queue, -count(*) FROM fetched_jobs GROUP BY queue
     )
@@ -115,8 +118,8 @@ $$;
 -- endings: how the jobs of rows end, for templates with times in milliseconds and in seconds (rowMembers). Returns what step_plain
 -- returns, and `refilled` for each queue that got jobs. Or only `other`: the step needs more than this, and nothing was done.
 CREATE OR REPLACE FUNCTION hk.step_rows(
-  lock bigint, owner_name text, ended_queues bigint[], ended_positions bigint[], today text, names text[], most bigint,
-  now_ms bigint, failures bigint, endings text[],
+  lock bigint, owner_name text, ended_queues bigint[], ended_positions bigint[], ended_fetches bigint[], today text, names text[],
+  most bigint, this_fetch bigint, now_ms bigint, failures bigint, endings text[],
   begun_tasks text[], begun_rows bigint[], begun_runs integer[], begun_steps integer[], begun_at bigint[],
   done_tasks text[], done_rows bigint[], done_runs integer[], done_steps integer[], done_at bigint[], done_started bigint[],
   done_statuses smallint[], done_codes text[], done_results text[],
@@ -144,8 +147,10 @@ BEGIN
   BEGIN
     PERFORM 1 FROM hk.task_record WHERE id = ANY(begun_tasks || done_tasks) ORDER BY key FOR NO KEY UPDATE;
     IF (
-      SELECT count(*) FROM unnest(ended_queues, ended_positions) AS ended (queue, position)
-      JOIN hk.fetched AS fetched ON fetched.owner = own AND fetched.queue = ended.queue AND fetched.position = ended.position
+      SELECT count(*) FROM unnest(ended_queues, ended_positions, ended_fetches) AS ended (queue, position, fetch_number)
+      JOIN hk.fetched AS fetched
+        ON fetched.owner = own AND fetched.queue = ended.queue AND fetched.position = ended.position
+        AND fetched.fetch_number = ended.fetch_number
     ) < cardinality(ended_queues) THEN RAISE SQLSTATE 'HK001'; END IF;
     FOR ledger IN
       WITH begun AS (
@@ -249,7 +254,7 @@ BEGIN
     RETURN;
   END;
   RETURN QUERY SELECT 'refilled', NULL::bigint, NULL::bigint, name, NULL FROM unnest(refilled) AS names (name);
-  RETURN QUERY SELECT * FROM hk.step_plain(lock, owner_name, ended_queues, ended_positions, today, names, most);
+  RETURN QUERY SELECT * FROM hk.step_plain(lock, owner_name, ended_queues, ended_positions, ended_fetches, today, names, most, this_fetch);
 END $$;
 
 -- Functions for transactions of the app (app-transaction.ts). Texts go in and come out, because drivers read other types in ways of their own.

@@ -7,7 +7,7 @@
 CREATE TABLE hk.schema_version (version integer NOT NULL);
 INSERT INTO hk.schema_version VALUES (0);
 
--- The positions of ready jobs. No position, and so no ticket, is used twice.
+-- The positions of ready jobs. No position is used twice, except after a failover to a standby that had not received all.
 CREATE SEQUENCE hk.back_position;
 CREATE SEQUENCE hk.front_position;
 
@@ -60,12 +60,13 @@ CREATE TABLE hk.owner (
   claimed_at double precision
 ) WITH (fillfactor = 50);
 
--- Fetched jobs. (queue, position) is the ticket.
+-- Fetched jobs. (queue, position, fetch_number) is the ticket. fetch_number: of the fetch, as its owner counts them.
 CREATE TABLE hk.fetched (
-  owner    bigint NOT NULL,
-  queue    bigint NOT NULL,
-  position bigint NOT NULL,
-  text     text COLLATE "C" NOT NULL,
+  owner        bigint NOT NULL,
+  queue        bigint NOT NULL,
+  position     bigint NOT NULL,
+  fetch_number bigint NOT NULL,
+  text         text COLLATE "C" NOT NULL,
   PRIMARY KEY (owner, queue, position)
 ) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
 

@@ -5,7 +5,8 @@
  */
 
 import type { FetchedJob, SettleAndFetchAnswer } from '../../contract.ts'
-import { queueAt, ticketOf } from '../queues/queues.ts'
+import { queueAt } from '../queues/queues.ts'
+import { ticketOf } from '../queues/tickets.ts'
 import type { StoreServer } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
 
@@ -45,7 +46,7 @@ export class LostFetches {
     const isAnswerLost = now <= known.searchUntil
     if (!isAnswerLost && now > this.#server.lostAt + SEARCH_MS) return []
     known.searchedAt = now
-    type Row = { queue: string; queueId: number; position: number; text: string }
+    type Row = { queue: string; queueId: number; position: number; fetchNumber: number; text: string }
     const knownMeanwhile = new Set(known.tickets)
     known.knownMeanwhile = knownMeanwhile
     const rows = await this.#server
@@ -54,9 +55,9 @@ export class LostFetches {
         known.knownMeanwhile = undefined
       })
     const unknown = rows
-      .map(({ queue, queueId, position, text }) => ({
+      .map(({ queue, queueId, position, fetchNumber, text }) => ({
         base: queue,
-        job: { queue: queueAt(queue, position), ticket: ticketOf(queueId, position), text },
+        job: { queue: queueAt(queue, position), ticket: ticketOf({ queue: queueId, position, fetchNumber }), text },
       }))
       .filter(({ job: { ticket } }) => !knownMeanwhile.has(ticket))
     const { suspects } = known

@@ -29,24 +29,26 @@ WHERE name = $1 AND claimed = 0 AND ($2::bigint IS NULL OR stamp = $2) RETURNING
 -- seconds: returns for how long a lease is valid.
 SELECT seconds FROM hk.owner WHERE name = $1 AND claimed = 0;
 
--- settle: deletes fetched jobs of an owner, and returns those that it had.
-DELETE FROM hk.fetched AS fetched USING unnest($2::bigint[], $3::bigint[]) AS ended (queue, position)
+-- settle: deletes fetched jobs of an owner, and returns the places of those that it had, from 1.
+DELETE FROM hk.fetched AS fetched
+USING unnest($2::bigint[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS ended (queue, position, fetch_number, nth)
 WHERE fetched.owner = $1 AND fetched.queue = ended.queue AND fetched.position = ended.position
-RETURNING fetched.queue, fetched.position;
+AND fetched.fetch_number = ended.fetch_number
+RETURNING nth;
 
 -- fetchedBy: returns the fetched jobs of an owner that has a lease.
-SELECT queue.name AS queue, fetched.queue AS "queueId", position, text
+SELECT queue.name AS queue, fetched.queue AS "queueId", position, fetch_number AS "fetchNumber", text
 FROM hk.fetched AS fetched JOIN hk.queue AS queue ON queue.id = fetched.queue
 WHERE fetched.owner = (SELECT id FROM hk.owner WHERE name = $1 AND claimed = 0) ORDER BY fetched.queue, position;
 
 -- orphaned: returns jobs of claimed owners, newest first within each queue, because each goes in front of the one before.
-SELECT owner.name AS owner, queue.name AS queue, fetched.queue AS "queueId", position, text
+SELECT owner.name AS owner, queue.name AS queue, fetched.queue AS "queueId", position, fetch_number AS "fetchNumber", text
 FROM hk.owner AS owner JOIN hk.fetched AS fetched ON fetched.owner = owner.id JOIN hk.queue AS queue ON queue.id = fetched.queue
 WHERE owner.claimed = 1 ORDER BY fetched.queue, position DESC LIMIT $1;
 
 -- rescue: deletes one job of a claimed owner.
 DELETE FROM hk.fetched
-WHERE owner = (SELECT id FROM hk.owner WHERE name = $1 AND claimed = 1) AND queue = $2 AND position = $3 RETURNING owner;
+WHERE owner = (SELECT id FROM hk.owner WHERE name = $1 AND claimed = 1) AND queue = $2 AND position = $3 AND fetch_number = $4 RETURNING owner;
 
 -- deleteOld: deletes owners that were claimed more than $1 ms ago and have no jobs.
 DELETE FROM hk.owner AS owner

@@ -5,10 +5,11 @@ import type { Effect, EventEffect, Message, SettleAndFetch, SettleAndFetchAnswer
 import { STATUS_CODE } from '../../sql/task-row.ts'
 import { codeOf } from '../ledgers/ledgers.ts'
 import { FIRST_MESSAGES, LAST_MESSAGES } from '../ledgers/save.ts'
+import { ticketsOf } from '../queues/tickets.ts'
 import { columns } from '../server/columns.ts'
 import type { StoreServer } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
-import { answerOf, isEnded, ownTickets, type Row, valuesOf } from './plain-step.ts'
+import { answerOf, isEnded, type Row, valuesOf } from './plain-step.ts'
 
 /** A template with times in seconds. */
 const IN_SECONDS = '{"enqueued_at":0.0}'
@@ -35,17 +36,18 @@ export async function rowStep(
   server: StoreServer,
   owner: string,
   request: SettleAndFetch,
+  fetchNumber: number,
 ): Promise<SettleAndFetchAnswer | undefined> {
   const { started, settlements, now } = request
-  const tickets = ownTickets(request)
-  if (tickets.own.size < settlements.length) return undefined
+  const tickets = ticketsOf(settlements)
+  if (tickets.all.length < settlements.length) return undefined
   const begun = started.flatMap(({ effects }) => effects) as EventEffect[]
   const done = settlements.flatMap(({ effects = [] }) => effects) as EventEffect[]
   const said = done.flatMap(({ jid, messages = [] }) => messages.map((message) => ({ jid, message })))
   const rows = await server.runOne((db) =>
     db.all<Row>(
       sql.queue.stepRows,
-      ...valuesOf(server, owner, request, tickets),
+      ...valuesOf(server, owner, request, tickets, fetchNumber),
       now,
       settlements.filter(({ failed }) => failed > 0).length,
       ['{}', IN_SECONDS].map((template) => rowMembers({ template, task: '', now }).end),
@@ -59,7 +61,7 @@ export async function rowStep(
   if (rows[0]?.kind === 'other') return undefined
   const refilled = rows.flatMap(({ kind, queue }) => (kind === 'refilled' ? [queue] : []))
   if (refilled.length > 0) await server.notify(refilled)
-  return answerOf(request, tickets, rows)
+  return answerOf(request, tickets, fetchNumber, rows)
 }
 
 const taskOf = ({ jid }: { jid: string }) => splitTaskJid(jid).id

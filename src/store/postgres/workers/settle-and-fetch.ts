@@ -11,16 +11,18 @@ import type {
 import { move } from '../jobs/moves.ts'
 import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
 import { JobSets } from '../queues/job-sets.ts'
-import { parseTicket, Queues, ticketOf } from '../queues/queues.ts'
+import { Queues } from '../queues/queues.ts'
+import { ticketsOf } from '../queues/tickets.ts'
 import type { Database } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 import { Leases } from './leases.ts'
 
-/** Runs one step inside a transaction. It throws if any item can't be applied. */
+/** Runs one step, whose fetch has this number, inside a transaction. It throws if any item can't be applied. */
 export async function settleAndFetch(
   db: Database,
   name: string,
   request: SettleAndFetch,
+  fetchNumber: number,
 ): Promise<SettleAndFetchAnswer> {
   const current = await db.get(Leases).current(name)
   if (!current) {
@@ -45,7 +47,7 @@ export async function settleAndFetch(
   })
   // The rows that entered the window can be fetched in the same step.
   const { queues, n } = request.fetch
-  const fetched = n > 0 && queues.length > 0 ? await db.get(Queues).fetch(owner, queues, n) : []
+  const fetched = n > 0 && queues.length > 0 ? await db.get(Queues).fetch(owner, queues, n, fetchNumber) : []
   return { fenced: false, started, settled, fetched, cancellations }
 }
 
@@ -77,20 +79,10 @@ async function settle(
 
 /** Deletes fetched jobs of an owner. Returns the tickets of those that it had. */
 async function deleteFetched(db: Database, owner: number, settlements: readonly Settlement[]): Promise<Set<string>> {
-  const queues: number[] = []
-  const positions: number[] = []
-  for (const { ticket } of settlements) {
-    const { queue, position } = parseTicket(ticket)
-    // A malformed ticket such as `1:02` parses like `1:2`.
-    if (ticketOf(queue, position) !== ticket || !Number.isSafeInteger(queue) || !Number.isSafeInteger(position))
-      continue
-    queues.push(queue)
-    positions.push(position)
-  }
-  if (queues.length === 0) return new Set()
-  type Row = { queue: number; position: number }
-  const rows = await db.all<Row>(sql.owner.settle, owner, queues, positions)
-  return new Set(rows.map(({ queue, position }) => ticketOf(queue, position)))
+  const { all, queues, positions, fetchNumbers } = ticketsOf(settlements)
+  if (all.length === 0) return new Set()
+  const rows = await db.all<{ nth: number }>(sql.owner.settle, owner, queues, positions, fetchNumbers)
+  return new Set(rows.map(({ nth }) => all[nth - 1] as string))
 }
 
 async function count(db: Database, request: SettleAndFetch, settled: readonly SettleAnswer[]): Promise<void> {

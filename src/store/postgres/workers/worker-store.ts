@@ -13,7 +13,8 @@ import {
 import { settleOneByOne } from '../../sql/settle-one-by-one.ts'
 import { applyEach, move } from '../jobs/moves.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
-import { parseTicket, Queues, queueAt, ticketOf } from '../queues/queues.ts'
+import { Queues, queueAt } from '../queues/queues.ts'
+import { parseTicket, ticketOf } from '../queues/tickets.ts'
 import { durability } from '../server/diagnosis.ts'
 import { isMaybeStored } from '../server/errors.ts'
 import { ANSWER_SECONDS, PostgresArea } from '../server/store-server.ts'
@@ -35,6 +36,8 @@ const REMEMBERED_MS = 3_600_000
 
 export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
   readonly #lost = new LostFetches(this.server)
+  /** The number of the last fetch. It begins above those of earlier processes. */
+  #fetchNumber = Date.now()
 
   readonly settleAndFetch: WorkerStore['settleAndFetch'] = async (owner, request) => {
     const { queues, n } = request.fetch
@@ -61,11 +64,12 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
   }
 
   async #settleAndFetch(owner: string, request: SettleAndFetch): Promise<SettleAndFetchAnswer> {
-    if (isPlainStep(request)) return plainStep(this.server, owner, request)
+    const fetchNumber = ++this.#fetchNumber
+    if (isPlainStep(request)) return plainStep(this.server, owner, request, fetchNumber)
     try {
-      const answer = isRowStep(request) && (await rowStep(this.server, owner, request))
+      const answer = isRowStep(request) && (await rowStep(this.server, owner, request, fetchNumber))
       if (answer) return answer
-      return await this.server.write((db) => settleAndFetch(db, owner, request))
+      return await this.server.write((db) => settleAndFetch(db, owner, request, fetchNumber))
     } catch (thrown) {
       if (thrown instanceof HighkiqError || request.started.length + request.settlements.length === 0) throw thrown
       return settleOneByOne(request, (part) => this.#settlePart(owner, part))
@@ -125,12 +129,12 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
   }
 
   readonly orphaned: WorkerStore['orphaned'] = (limit) => {
-    type Row = { owner: string; queue: string; queueId: number; position: number; text: string }
+    type Row = { owner: string; queue: string; queueId: number; position: number; fetchNumber: number; text: string }
     return this.server.read(async (db) =>
-      (await db.all<Row>(sql.owner.orphaned, limit)).map(({ owner, queue, queueId, position, text }) => ({
+      (await db.all<Row>(sql.owner.orphaned, limit)).map(({ owner, queue, queueId, position, fetchNumber, text }) => ({
         owner,
         queue: queueAt(queue, position),
-        ticket: ticketOf(queueId, position),
+        ticket: ticketOf({ queue: queueId, position, fetchNumber }),
         text,
       })),
     )
@@ -138,8 +142,10 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
 
   readonly rescue: WorkerStore['rescue'] = (items, now) =>
     applyEach(this.server, items, now, async (db, ledgers, { owner, ticket, to, effects }) => {
-      const { queue, position } = parseTicket(ticket)
-      if (!(await db.first(sql.owner.rescue, owner, queue, position))) return 'gone'
+      const parts = parseTicket(ticket)
+      if (!parts) return 'gone'
+      const { queue, position, fetchNumber } = parts
+      if (!(await db.first(sql.owner.rescue, owner, queue, position, fetchNumber))) return 'gone'
       await move(db, ledgers, to, effects)
       return 'ok'
     })
@@ -223,7 +229,7 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
   /** Runs a part of a step. If its answer is lost, its settlements may be stored, although the step goes on. */
   async #settlePart(owner: string, part: SettleAndFetch): Promise<SettleAndFetchAnswer> {
     try {
-      return await this.server.write((db) => settleAndFetch(db, owner, part))
+      return await this.server.write((db) => settleAndFetch(db, owner, part, ++this.#fetchNumber))
     } catch (thrown) {
       if (isMaybeStored(thrown)) this.#lost.answerLost(owner, part.settlements)
       throw thrown
