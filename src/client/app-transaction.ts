@@ -2,7 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import { recordingOf } from '../events/recording.ts'
-import { HighkiqError, invalidOption } from '../job/errors.ts'
+import { HighkiqError, invalidOption, messageOf, PushError } from '../job/errors.ts'
 import { forEachOf } from '../job/json.ts'
 import { queueFull } from '../job/queue-full.ts'
 import type { BatchItem, RefusedPush, SqlQuery } from '../store/contract.ts'
@@ -144,7 +144,8 @@ class Collector implements PushTarget {
 
 /**
  * Runs `work`, and then stores what it has pushed through the connection; with a pool, in a transaction of its own.
- * @throws what `work` throws, and then nothing is stored; UNIQUE_CONFLICT, QUEUE_FULL, NO_TRANSACTION, STORE_TIMEOUT
+ * @throws what `work` throws, and then nothing is stored; UNIQUE_CONFLICT, QUEUE_FULL, NO_TRANSACTION, STORE_TIMEOUT; PushError when the
+ * answer to the COMMIT is lost
  */
 export function transactThrough<T>(
   app: AppPort,
@@ -161,6 +162,8 @@ export function transactThrough<T>(
 
 interface Joined<T> {
   result: Awaited<T>
+  /** The jids of the jobs, and the ids of ordered jobs. */
+  ids: string[]
   /** Wakes workers after a commit that follows at once. */
   wake: () => Promise<void>
 }
@@ -184,11 +187,16 @@ async function join<T>(
   }
   await collector.close()
   const { jobs, ordered, batches } = collector
+  const ids = [
+    ...jobs.map(({ jid }) => jid),
+    ...ordered.flatMap((push) => idsOf(push.batches)),
+    ...batches.flatMap(({ push }) => push.members.flatMap(({ id, item }) => (item ? id : []))),
+  ]
   if (testing) {
     collector.refused(await testing.putAll(jobs))
     for (const push of ordered) await testing.putOrdered(push)
     for (const { push, answered } of batches) answered(await testing.putBatch(push))
-    return { result, wake: async () => {} }
+    return { result, ids, wake: async () => {} }
   }
   const recording = recordingOf(store, now)
   await recording.refreshed()
@@ -199,7 +207,7 @@ async function join<T>(
   const items = [...transactionItems(jobs, ordered), ...batches]
   const { refused } = collector
   const wake = await (pushThrough as NonNullable<typeof pushThrough>)(query, items, now(), { refused, commitsNext })
-  return { result, wake }
+  return { result, ids, wake }
 }
 
 /** Runs `work` in a transaction on a client of the pool. */
@@ -212,15 +220,21 @@ async function inPool<T>(pool: SqlPool, work: (client: SqlPoolClient) => Promise
   let lost: Error | undefined
   try {
     await client.query('BEGIN', [])
-    const { result, wake } = await work(client)
-    const { command } = (await client.query('COMMIT', [])) as { command?: string }
+    const { result, ids, wake } = await work(client)
+    const { command } = (await client.query('COMMIT', []).catch((thrown) => {
+      if (isRefused(thrown)) throw thrown
+      lost = commitLost(thrown, ids)
+      throw lost
+    })) as { command?: string }
     if (command === 'ROLLBACK') throw rolledBack()
     await wake()
     return result
   } catch (thrown) {
-    await client.query('ROLLBACK', []).catch((error) => {
-      lost = error
-    })
+    if (!lost) {
+      await client.query('ROLLBACK', []).catch((error) => {
+        lost = error
+      })
+    }
     throw thrown
   } finally {
     events.off?.('error', ignore)
@@ -259,6 +273,18 @@ function checkWork(work: unknown): void {
 function noTransaction(url: string, isOwn: boolean): HighkiqError {
   const advice = isOwn ? 'call hq.transaction((db) => …)' : 'commit first and push then, or keep the jobs in PostgreSQL'
   return new HighkiqError('NO_TRANSACTION', `${url} stores no jobs through a connection of PostgreSQL: ${advice}`)
+}
+
+/** Returns whether the server itself has answered that it did not commit. */
+function isRefused(thrown: unknown): boolean {
+  const { severity, code } = (thrown ?? {}) as { severity?: unknown; code?: unknown }
+  // Class 08: of a program between, which has lost the server.
+  return severity === 'ERROR' && !String(code).startsWith('08')
+}
+
+function commitLost(cause: unknown, ids: string[]): PushError {
+  const message = `hq.transaction: the answer to the COMMIT was lost (${messageOf(cause)}): either all of it is stored, rows and jobs, or nothing is`
+  return new PushError(message, ids, true, { cause })
 }
 
 function rolledBack(): HighkiqError {

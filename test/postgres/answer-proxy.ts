@@ -5,8 +5,8 @@ import { gate } from '../engine/bench.ts'
 
 export interface AnswerProxy {
   url: string
-  /** Loses the next answer, and its connection. */
-  lose(): void
+  /** Loses the next answer, or that to the next request that has all these texts, and its connection. */
+  lose(...texts: string[]): void
   /** Holds back the answer to the next request that has all these texts. Other connections go on. */
   hold(...texts: string[]): Held
 }
@@ -21,6 +21,7 @@ export interface Held {
 export async function startAnswerProxy(url: string): Promise<AnswerProxy> {
   const { hostname, port } = new URL(url)
   let isLosing = false
+  let lost: string[] | undefined
   let next: { texts: string[]; opened: Promise<void>; noteCaught: () => void } | undefined
   const sockets: Socket[] = []
   const listener = createServer((client) => {
@@ -32,11 +33,16 @@ export async function startAnswerProxy(url: string): Promise<AnswerProxy> {
     }
     for (const socket of [client, server]) socket.on('error', cut).on('close', cut)
     let held: Promise<void> | undefined
+    let isCut = false
     client.on('data', (bytes) => {
       if (next?.texts.every((text) => bytes.includes(text))) {
         held = next.opened
         next.noteCaught()
         next = undefined
+      }
+      if (lost?.every((text) => bytes.includes(text))) {
+        lost = undefined
+        isCut = true
       }
       server.write(bytes)
     })
@@ -50,7 +56,7 @@ export async function startAnswerProxy(url: string): Promise<AnswerProxy> {
         held = undefined
         return
       }
-      if (!isLosing) return client.write(bytes)
+      if (!isLosing && !isCut) return client.write(bytes)
       isLosing = false
       cut()
     })
@@ -65,8 +71,9 @@ export async function startAnswerProxy(url: string): Promise<AnswerProxy> {
   proxied.port = String((listener.address() as AddressInfo).port)
   return {
     url: proxied.href,
-    lose: () => {
-      isLosing = true
+    lose: (...texts) => {
+      if (texts.length > 0) lost = texts
+      else isLosing = true
     },
     hold: (...texts) => {
       const { opened, open: release } = gate()

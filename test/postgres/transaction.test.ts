@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { OpenBatch, SqlFunction, SqlPool } from 'highkiq'
+import { type OpenBatch, PushError, type SqlFunction, type SqlPool } from 'highkiq'
 import { fake } from 'highkiq/testing'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
 import { type Bench, bench, Heard, promptly } from '../engine/bench.ts'
+import { startAnswerProxy } from './answer-proxy.ts'
 import { newSchema, sharedPostgres } from './server.ts'
 import { onPostgres } from './suite.ts'
 
@@ -181,6 +182,43 @@ onPostgres('a transaction of the app', () => {
     // Nothing is left that keeps others waiting, or the lock of a job that is not there.
     await t.hq.transaction(t.pool, pushAll)
     expect(await t.jobs()).toEqual([1, 1, 1])
+  })
+
+  test('a COMMIT of a pool whose answer is lost throws a PushError: rows and jobs may be stored', async () => {
+    const t = await shop()
+    const { J, Sync } = jobsOf(t)
+    const proxy = await startAnswerProxy(t.pool.options.connectionString as string)
+    const pool = new pg.Pool({ connectionString: proxy.url })
+    pool.on('error', () => {})
+    onTestFinished(() => pool.end())
+    const jids: (string | null)[] = []
+    const committed = t.hq.transaction(pool, async (client) => {
+      await t.insert(client, 1)
+      jids.push(await J.performAsync('a'))
+      await t.hq.batch({}, async () => jids.push(await J.performAsync('b')))
+      await Sync.performAsync({ id: 7 })
+      proxy.lose('COMMIT')
+    })
+    const thrown = await committed.catch((error) => error)
+    expect(thrown).toBeInstanceOf(PushError)
+    expect(thrown).toMatchObject({ maybePushed: true, notPushed: [], cause: expect.any(Error) })
+    expect(thrown.jids.toSorted()).toEqual([...jids, '7'].toSorted())
+    expect(pool.totalCount).toBe(0)
+    expect(await t.orders()).toEqual([1])
+    expect((await t.jobs()).toSorted()).toEqual(['a', 'b'])
+  })
+
+  test('a COMMIT that the server refuses throws its error, and stores nothing', async () => {
+    const t = await shop()
+    const { J } = jobsOf(t)
+    const table = `once_of_${t.schema}`
+    await t.pool.query(`CREATE TABLE ${table} (id integer UNIQUE DEFERRABLE INITIALLY DEFERRED)`)
+    const refused = t.hq.transaction(t.pool, async (client) => {
+      await client.query(`INSERT INTO ${table} VALUES (1), (1)`)
+      await J.performAsync('a')
+    })
+    await expect(refused).rejects.toMatchObject({ code: '23505' })
+    expect(await t.jobs()).toEqual([])
   })
 
   test('a long transaction with plain jobs keeps nobody waiting', async () => {
