@@ -28,6 +28,17 @@ onPostgres('pushes that wait for an earlier one', () => {
       expect(await t.store.jobs.peek('q', 0, 10)).toEqual([0, 1, 3].map((n) => t.job(n)))
     }))
 
+  test('keep their order also when one of them is refused, so that each gets a statement of its own', () =>
+    withBench(postgres, async (t) => {
+      await t.store.jobs.push([toQueue('q', t.job(0))], NOW)
+      await run(t.url, refuseAndDelay(t.job(2), t.job(1)))
+      const numbers = [1, 2, 3, 4, 5, 6, 7, 8]
+      const pushed = numbers.map((n) => t.store.jobs.push([toQueue('q', t.job(n))], NOW))
+      const last = (await Promise.allSettled(pushed)).length + 1
+      await t.store.jobs.push([toQueue('q', t.job(last))], NOW)
+      expect(await t.store.jobs.peek('q', 0, 20)).toEqual([0, 1, 3, 4, 5, 6, 7, 8, 9].map((n) => t.job(n)))
+    }))
+
   test('to several queues say which jobs are stored when the server does not accept one of them', () =>
     withBench(postgres, async (t) => {
       await t.store.jobs.push([toQueue('q', t.job(0))], NOW)
@@ -51,6 +62,12 @@ onPostgres('pushes that wait for an earlier one', () => {
       }
     }))
 })
+
+/** The server refuses one job, and takes its time with another. */
+const refuseAndDelay = (refused: string, late: string) => `
+  ALTER TABLE highkiq.ready ADD CHECK (text <> '${refused}');
+  CREATE FUNCTION highkiq.delay() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2); RETURN NEW; END $$;
+  CREATE TRIGGER delay BEFORE INSERT ON highkiq.ready FOR EACH ROW WHEN (NEW.text = '${late}') EXECUTE FUNCTION highkiq.delay()`
 
 /** Pushes that send a notification fail as if the queue of notifications were full. A sequence remembers that one did. */
 const REFUSE_NOTIFY = `

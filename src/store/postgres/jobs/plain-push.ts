@@ -37,7 +37,7 @@ export function plainPushOf(items: readonly PushItem[]): PlainPush | undefined {
 
 /**
  * Pushes of plain jobs to one queue that share a statement, and so a commit. They keep their order. If the statement fails, each
- * caller gets an error about its own jobs.
+ * push has its own, one after the other, and each caller gets an error about its own jobs.
  */
 export class PushGroup {
   readonly queue: string
@@ -45,6 +45,8 @@ export class PushGroup {
   readonly #items: PushItem[] = []
   #characters = 0
   readonly #stored: Promise<void>
+  /** Resolves when the last push that was added has ended. */
+  #last: Promise<unknown> = Promise.resolve()
 
   /** The statement begins when `before` has resolved. It calls `onStart` first: then no push may be added any more. */
   constructor(server: StoreServer, queue: string, before: Promise<unknown>, onStart: () => void) {
@@ -64,13 +66,17 @@ export class PushGroup {
   add({ items, characters }: PlainPush): Promise<readonly RefusedPush[]> {
     this.#items.push(...items)
     this.#characters += characters
+    const before = this.#last
     const put = () =>
-      this.#stored.catch((thrown) => {
+      this.#stored.catch(async (thrown) => {
         // An error that does not concern the server as a whole may be due to a push of another caller.
         if (thrown instanceof HighkiqError || this.#items.length === items.length) throw thrown
+        await before
         return pushPlain(this.#server, this.queue, items)
       })
-    return inSteps([{ items, put }], this.#server.stepsOptions)
+    const pushed = inSteps<RefusedPush>([{ items, put }], this.#server.stepsOptions)
+    this.#last = pushed.catch(() => undefined)
+    return pushed
   }
 }
 
