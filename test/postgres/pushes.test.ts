@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
+import type { PushItem } from '#dist/store/contract.js'
 import { NOW, toQueue, withBench } from '../conformance/bench.ts'
 import { postgres } from '../conformance/postgres.ts'
 import { onPostgres } from './suite.ts'
@@ -60,6 +61,35 @@ onPostgres('pushes that wait for an earlier one', () => {
         await t.store.jobs.push([toQueue('q', t.job(n))], NOW)
         expect((await t.store.jobs.peek('q', n, 1))[0]).toBe(t.job(n))
       }
+    }))
+})
+
+onPostgres('a push beside many rows whose time is over', () => {
+  test('deletes at most 1,000 of them, and those that stay keep nothing from being stored', () =>
+    withBench(postgres, async (t) => {
+      await t.store.jobs.push([toQueue('q', t.job(0))], NOW)
+      await run(
+        t.url,
+        `INSERT INTO highkiq.unique_lock (key, holder, ends) SELECT 'old ' || n, 'j', n FROM generate_series(1, 3000) AS n;
+        INSERT INTO highkiq.pushed_once SELECT 'old ' || n, n FROM generate_series(1, 3000) AS n;
+        INSERT INTO highkiq.memory SELECT 'old ' || n, 'v', n FROM generate_series(1, 3000) AS n`,
+      )
+      const rows = async (table: string) =>
+        Number((await run(t.url, `SELECT count(*) FROM highkiq.${table}`)).rows[0].count)
+      const push = (more: Partial<PushItem>) =>
+        t.store.jobs.push([{ ...toQueue('q', t.job(1)), ...more } as PushItem], NOW)
+      const lock = (key: string) => push({ unique: { jid: '1'.repeat(24), claims: [{ key }] } })
+      expect(await lock('new')).toEqual([])
+      expect(await rows('unique_lock')).toBe(2001)
+      expect(await lock('old 3000')).toEqual([])
+      expect(await lock('old 3000')).toHaveLength(1)
+      await push({ once: 'new' })
+      expect(await rows('pushed_once')).toBe(2001)
+      const { size = 0 } = (await t.store.jobs.queues(['q']))[0] ?? {}
+      for (let i = 0; i < 2; i++) await push({ once: 'old 3000' })
+      expect(await t.store.jobs.queues(['q'])).toMatchObject([{ size: size + 1 }])
+      await t.store.results.remember('key', 'v', 60)
+      expect(await rows('memory')).toBe(2001)
     }))
 })
 

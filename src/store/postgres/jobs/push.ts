@@ -116,8 +116,10 @@ export async function pushAllOrNone(
 async function notYetPushed(db: Database, items: readonly PushItem[], now: number): Promise<readonly PushItem[]> {
   const ids = items.flatMap(({ once }) => once ?? [])
   if (ids.length === 0) return items
-  await db.run(sql.queue.deleteOldPushes, now - ONCE_SECONDS * 1000)
-  const isNew = new Set((await db.all<{ jid: string }>(sql.queue.rememberPushes, ids, now)).map(({ jid }) => jid))
+  const since = now - ONCE_SECONDS * 1000
+  await db.run(sql.queue.deleteOldPushes, since)
+  const stored = await db.all<{ jid: string }>(sql.queue.rememberPushes, ids, now, since)
+  const isNew = new Set(stored.map(({ jid }) => jid))
   // The store keeps one of several items with the same id.
   return items.filter(({ once }) => once === undefined || isNew.delete(once))
 }

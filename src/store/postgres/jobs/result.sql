@@ -14,9 +14,9 @@ SELECT text FROM hk.result WHERE jid = $1 AND ends > $2;
 -- remembered: returns the value of a key.
 SELECT value FROM hk.memory WHERE key = $1 AND ends > $2;
 
--- remember: stores a value until a time, which may be past, and deletes others that are not kept any longer.
+-- remember: stores a value until a time, which may be past, and deletes some others that are not kept any longer.
 WITH old AS (
-  DELETE FROM hk.memory WHERE ends <= $4 AND key <> $1
+  DELETE FROM hk.memory WHERE key IN (SELECT key FROM hk.memory WHERE ends <= $4 AND key <> $1 ORDER BY ends LIMIT 1000)
 )
 INSERT INTO hk.memory (key, value, ends) VALUES ($1, $2, $3)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value, ends = excluded.ends;

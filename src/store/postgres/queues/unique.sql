@@ -1,9 +1,11 @@
--- deleteOld: deletes the locks whose time is over.
-DELETE FROM hk.unique_lock WHERE ends <= $1;
+-- deleteOld: deletes some locks whose time is over.
+DELETE FROM hk.unique_lock WHERE key IN (SELECT key FROM hk.unique_lock WHERE ends <= $1 ORDER BY ends LIMIT 1000);
 
--- acquire: gives free locks, each named once, to jobs. Other locks whose time is over at $6 are deleted.
+-- acquire: gives free locks, each named once, to jobs. Some other locks whose time is over at $6 are deleted.
 WITH old AS (
-  DELETE FROM hk.unique_lock WHERE ends <= $6 AND key <> ALL($1::text[])
+  DELETE FROM hk.unique_lock WHERE key IN (
+    SELECT key FROM hk.unique_lock WHERE ends <= $6 AND key <> ALL($1::text[]) ORDER BY ends LIMIT 1000
+  )
 )
 INSERT INTO hk.unique_lock (key, holder, ends, outlives, due)
 SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::double precision[])
