@@ -7,8 +7,9 @@
 
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ClientBase } from 'pg'
+import type { Client } from 'pg'
 import { within } from '../../../job/wait.ts'
+import { END_MS, endClient } from './ending.ts'
 
 /** The pause after a NOTIFY; each one that follows at once doubles it. */
 const FIRST_PAUSE_MS = 1
@@ -26,7 +27,7 @@ export interface NotifierOptions {
   /** The name of the channel on the server. */
   channel: string
   /** Opens the connection that listens; undefined: nothing can be heard. */
-  connect: (() => Promise<ClientBase & { end(): Promise<void> }>) | undefined
+  connect: (() => Promise<Client>) | undefined
   /** Sends a payload to the channel. */
   send(payload: string): Promise<void>
 }
@@ -48,7 +49,9 @@ export class Notifier {
   #isSending = false
   #poll: NodeJS.Timeout | undefined
   #listening: Promise<void> | undefined
-  #client: { end(): Promise<void> } | undefined
+  #client: Client | undefined
+  /** The connection whose LISTEN has no answer yet. */
+  #next: Client | undefined
   #hears = false
   #closed = false
 
@@ -110,7 +113,7 @@ export class Notifier {
 
   /** Ends the connection that listens, so that another one is opened, to where the address leads now. */
   reconnect(): void {
-    this.#client?.end().catch(() => undefined)
+    if (this.#client) void endClient(this.#client)
   }
 
   async close(): Promise<void> {
@@ -118,8 +121,8 @@ export class Notifier {
     clearTimeout(this.#poll)
     if (this.#pending.size > 0) await this.#send()
     this.#wakeAll()
-    await this.#listening?.catch(() => undefined)
-    await this.#client?.end().catch(() => undefined)
+    if (this.#listening) await within(END_MS, this.#listening)
+    for (const client of [this.#client, this.#next]) if (client) await endClient(client)
   }
 
   #wake(channels: ReadonlySet<string>): void {
@@ -170,7 +173,7 @@ export class Notifier {
   }
 
   async #connect(): Promise<void> {
-    const client = await (this.#options.connect as () => Promise<ClientBase & { end(): Promise<void> }>)()
+    const client = await (this.#options.connect as () => Promise<Client>)()
     const lost = () => {
       if (this.#client !== client) return
       this.#client = undefined
@@ -181,12 +184,16 @@ export class Notifier {
     client.on('error', lost)
     client.on('end', lost)
     client.on('notification', ({ payload = '' }) => this.#heard(payload))
+    this.#next = client
     try {
       await client.query(`LISTEN "${this.#options.channel}"`)
     } catch (thrown) {
-      await client.end().catch(() => undefined)
+      await endClient(client)
       throw thrown
+    } finally {
+      this.#next = undefined
     }
+    if (this.#closed) return endClient(client)
     this.#client = client
     this.#hears = true
     // What was sent before is not heard.

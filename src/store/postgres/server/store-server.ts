@@ -3,8 +3,10 @@
 import type { Client, Pool, PoolClient } from 'pg'
 import { HighkiqError } from '../../../job/errors.ts'
 import type { StepsOptions } from '../../../job/push-steps.ts'
+import { within } from '../../../job/wait.ts'
 import type { MigrationPlan } from '../../contract.ts'
 import { Database, Statements } from './database.ts'
+import { endClient, enderOf } from './ending.ts'
 import {
   closedError,
   endsConnection,
@@ -31,11 +33,14 @@ export const ANSWER_SECONDS = 5
 const TOO_MUCH = '54000'
 /** A statement without an answer for this long ends its connection. */
 const QUERY_SECONDS = 30
+/** The longest time for which `close` waits for writes; a server that does not answer is given up then. */
+const CLOSE_MS = 6000
 /** How often a single statement runs that a deadlock ends. */
 const MOST_ATTEMPTS = 5
 
 interface Opened {
   pool: Pool
+  endPool: (ms: number) => Promise<void>
   statements: Statements
   writer: Writer
   notifier: Notifier
@@ -199,9 +204,13 @@ export class StoreServer {
     const opened = await this.#opening?.catch(() => undefined)
     this.#opening = undefined
     if (!opened) return
-    await opened.writer.close()
-    await opened.notifier.close()
-    await opened.pool.end()
+    const { writer, notifier, endPool } = opened
+    const end = performance.now() + CLOSE_MS
+    const written = writer.close()
+    await within(CLOSE_MS, written)
+    await notifier.close()
+    await endPool(Math.max(0, end - performance.now()))
+    await written
   }
 
   /** Returns what `open` would do to the schema. */
@@ -239,7 +248,7 @@ export class StoreServer {
     try {
       return await work(client)
     } finally {
-      await client.end().catch(() => undefined)
+      await endClient(client)
     }
   }
 
@@ -258,6 +267,7 @@ export class StoreServer {
     const pg = await loadPg()
     const config = { ...this.#config(), pipeline: true, query_timeout: QUERY_SECONDS * 1000 }
     const pool = openPool(pg, { ...config, max: connections })
+    const endPool = enderOf(pool)
     // An error of a connection rejects the statement under way, and the pool opens another connection for the next one.
     pool.on('error', () => {})
     pool.on('connect', (client) => {
@@ -272,7 +282,7 @@ export class StoreServer {
       if ((await versionOf(pool, schema)) !== SCHEMA_VERSION)
         await this.#onConnection((client) => migrate(client, this.options))
     } catch (thrown) {
-      await pool.end()
+      await endPool()
       throw thrown
     }
     const statements = new Statements(schema, pooling === 'session')
@@ -292,7 +302,7 @@ export class StoreServer {
     const committed = (channels: ReadonlySet<string>) => notifier.notify(channels)
     const lost = (thrown: unknown) => this.#noteLost(notifier, thrown)
     const writer = new Writer({ pool, statements, lock: this.lock, schema, warn: this.#warn, url, committed, lost })
-    return { pool, statements, writer, notifier }
+    return { pool, endPool, statements, writer, notifier }
   }
 }
 

@@ -1,6 +1,7 @@
 /** The lease thread's own connection, which only renews leases. */
 
 import { Statements } from '../server/database.ts'
+import { enderOf } from '../server/ending.ts'
 import { loadPg } from '../server/pg.ts'
 import type { PostgresOptions } from '../server/url.ts'
 import { sql } from '../sql.generated.ts'
@@ -17,6 +18,6 @@ export async function openRenewer({ connectionString, schema }: PostgresOptions)
   return {
     renew: async (owner: string, seconds: number): Promise<boolean> =>
       (await pool.query(text, [owner, seconds])).rowCount === 1,
-    close: (): void => void pool.end().catch(() => undefined),
+    close: enderOf(pool),
   }
 }
