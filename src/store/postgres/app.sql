@@ -11,7 +11,7 @@ SELECT hk.app_lock($1, $2) AS answer;
 SELECT hk.app_run($1, $2, $3) AS answer;
 
 -- notify: wakes workers at the commit.
-SELECT pg_notify($1, $2)::text AS answer;
+SELECT pg_catalog.pg_notify($1, $2)::text AS answer;
 
 -- savepoint: begins what can be undone in the transaction of the app.
 SAVEPOINT highkiq;

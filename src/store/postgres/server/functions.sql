@@ -6,12 +6,15 @@
 --
 -- Most are one round trip of a hot path. Those with SET enable_… = off use the indexes also when the statistics of a table are
 -- old. `lock` is the advisory lock of the writers. Those that share it run at the same time, and never beside a writer.
+--
+-- The caller's search_path may lead to functions of the app that have the names of PostgreSQL's. SET search_path takes 3 µs, so the
+-- hottest functions name those of PostgreSQL with pg_catalog instead; unnest with several arrays is always PostgreSQL's own.
 
 -- Returns the server's clock in microseconds since the epoch. It is the clock of leases, locks and limits.
-CREATE OR REPLACE FUNCTION hk.micros() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint $$;
+CREATE OR REPLACE FUNCTION hk.micros() RETURNS bigint LANGUAGE sql VOLATILE AS $$ SELECT (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000000)::bigint $$;
 
 -- Moves the sums of the changes to the queues and the totals, unless another step moves them or a writer has the lock.
-CREATE OR REPLACE FUNCTION hk.sum_changes(lock bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION hk.sum_changes(lock bigint) RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF NOT pg_try_advisory_xact_lock_shared(lock) OR NOT pg_try_advisory_xact_lock(lock + 1) THEN RETURN; END IF;
   WITH gone AS (DELETE FROM hk.queue_change RETURNING queue, change)
@@ -28,17 +31,17 @@ END $$;
 -- Stores jobs without effects at the back of a queue. It does not wait for the writers.
 -- lines: a text on each line. Returns false, and stores nothing, if the queue is new or hidden.
 CREATE OR REPLACE FUNCTION hk.push_plain(lock bigint, queue_name text, lines text, priority_offset bigint) RETURNS boolean
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET lock_timeout = '5s' AS $$
 DECLARE
   queue_id bigint;
-  texts text[] := string_to_array(lines, E'\n');
+  texts text[] := pg_catalog.string_to_array(lines, E'\n');
 BEGIN
   SELECT id INTO queue_id FROM hk.queue WHERE name = queue_name AND cleared = 0;
   IF NOT FOUND THEN RETURN false; END IF;
   INSERT INTO hk.ready (queue, position, text)
-  SELECT queue_id, nextval('hk.back_position') - priority_offset, job FROM unnest(texts) AS jobs (job);
-  INSERT INTO hk.queue_change VALUES (queue_id, cardinality(texts));
-  IF random() < 0.01 THEN PERFORM hk.sum_changes(lock); END IF;
+  SELECT queue_id, pg_catalog.nextval('hk.back_position') - priority_offset, job FROM pg_catalog.unnest(texts) AS jobs (job);
+  INSERT INTO hk.queue_change VALUES (queue_id, pg_catalog.cardinality(texts));
+  IF pg_catalog.random() < 0.01 THEN PERFORM hk.sum_changes(lock); END IF;
   RETURN true;
 END $$;
 
@@ -56,10 +59,10 @@ DECLARE
   own bigint;
   gone bigint[];
 BEGIN
-  PERFORM pg_advisory_xact_lock_shared(lock);
+  PERFORM pg_catalog.pg_advisory_xact_lock_shared(lock);
   SELECT id INTO own FROM hk.owner WHERE name = owner_name AND claimed = 0;
   IF NOT FOUND THEN RETURN; END IF;
-  IF cardinality(ended_queues) > 0 THEN
+  IF pg_catalog.cardinality(ended_queues) > 0 THEN
     WITH deleted AS (
       DELETE FROM hk.fetched AS fetched
       USING unnest(ended_queues, ended_positions, ended_fetches) WITH ORDINALITY AS ended (queue, position, fetch_number, nth)
@@ -67,16 +70,16 @@ BEGIN
         AND fetched.fetch_number = ended.fetch_number
       RETURNING nth
     )
-    SELECT array_agg(nth) INTO gone FROM deleted;
-    IF gone IS NOT NULL THEN INSERT INTO hk.stat_change VALUES (today, cardinality(gone)); END IF;
+    SELECT pg_catalog.array_agg(nth) INTO gone FROM deleted;
+    IF gone IS NOT NULL THEN INSERT INTO hk.stat_change VALUES (today, pg_catalog.cardinality(gone)); END IF;
   END IF;
-  RETURN QUERY SELECT 'owner', version, coalesce(cardinality(gone), 0)::bigint, NULL, NULL FROM hk.newest_cancellation;
-  IF cardinality(gone) < cardinality(ended_queues) THEN
-    RETURN QUERY SELECT 'settled', NULL::bigint, nth, NULL, NULL FROM unnest(gone) AS nth;
+  RETURN QUERY SELECT 'owner', version, coalesce(pg_catalog.cardinality(gone), 0)::bigint, NULL, NULL FROM hk.newest_cancellation;
+  IF pg_catalog.cardinality(gone) < pg_catalog.cardinality(ended_queues) THEN
+    RETURN QUERY SELECT 'settled', NULL::bigint, nth, NULL, NULL FROM pg_catalog.unnest(gone) AS nth;
   END IF;
   IF most > 0 THEN
     RETURN QUERY WITH wanted AS (
-      SELECT queue.id, queue.name, n FROM unnest(names) WITH ORDINALITY AS asked (name, n) JOIN hk.queue AS queue USING (name)
+      SELECT queue.id, queue.name, n FROM pg_catalog.unnest(names) WITH ORDINALITY AS asked (name, n) JOIN hk.queue AS queue USING (name)
       WHERE NOT EXISTS (SELECT 1 FROM hk.paused AS paused WHERE paused.queue = queue.name) ORDER BY n
     ), found AS (
       SELECT next.row_id FROM wanted CROSS JOIN LATERAL (
@@ -87,18 +90,18 @@ BEGIN
     ), owned AS (
       INSERT INTO hk.fetched (owner, queue, position, fetch_number, text) SELECT own, queue, position, this_fetch, text FROM fetched_jobs
     ), sizes AS (
-      INSERT INTO hk.queue_change SELECT queue, -count(*) FROM fetched_jobs GROUP BY queue
+      INSERT INTO hk.queue_change SELECT queue, -pg_catalog.count(*) FROM fetched_jobs GROUP BY queue
     )
     SELECT 'fetched', fetched_jobs.queue, fetched_jobs.position, wanted.name, fetched_jobs.text FROM fetched_jobs JOIN wanted ON wanted.id = fetched_jobs.queue
     ORDER BY n, fetched_jobs.position;
   END IF;
-  IF random() < 0.01 THEN PERFORM hk.sum_changes(lock); END IF;
+  IF pg_catalog.random() < 0.01 THEN PERFORM hk.sum_changes(lock); END IF;
 END $$;
 
 -- Adds messages to rows. Of a row with too many, deletes the oldest ones behind the first `firsts`, so that `lasts` others stay.
 CREATE OR REPLACE FUNCTION hk.add_messages(
   tasks bigint[], rows bigint[], times bigint[], codes text[], all_params text[], firsts bigint, lasts bigint
-) RETURNS void LANGUAGE sql AS $$
+) RETURNS void LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
   WITH new AS (
     SELECT task, idx, at, code, params, row_number() OVER (PARTITION BY task, idx ORDER BY i)
       + coalesce((SELECT max(n) FROM hk.message AS message WHERE message.task = new.task AND message.idx = new.idx), 0) AS n
@@ -127,7 +130,7 @@ CREATE OR REPLACE FUNCTION hk.step_rows(
   first_messages bigint, last_messages bigint
 ) RETURNS TABLE (kind text, queue_id bigint, at_position bigint, queue_name text, job text) LANGUAGE plpgsql
 SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET lock_timeout = '5s' AS $$
+SET lock_timeout = '5s' SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   own bigint;
   left_begun bigint := cardinality(begun_rows);
@@ -260,7 +263,8 @@ END $$;
 -- Functions for transactions of the app (app-transaction.ts). Texts go in and come out, because drivers read other types in ways of their own.
 
 -- Describes the transaction, as JSON: its number, its isolation level, and the ids of those of the queues that are listed.
-CREATE OR REPLACE FUNCTION hk.app_transaction(names text) RETURNS text LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION hk.app_transaction(names text) RETURNS text LANGUAGE sql
+SET search_path = pg_catalog, pg_temp AS $$
 SELECT json_build_object('number', txid_current()::text, 'level', current_setting('transaction_isolation'), 'queues', coalesce((
   SELECT json_object_agg(name, id) FROM hk.queue WHERE cleared = 0 AND name IN (SELECT json_array_elements_text(names::json))
 ), '{}'))::text
@@ -270,7 +274,7 @@ $$;
 -- lock. Three JSON arrays have the id of the queue of each job, what is subtracted from its position, and its text. Returns no, and
 -- stores nothing, if the transaction has another number.
 CREATE OR REPLACE FUNCTION hk.app_push(number text, queues text, offsets text, texts text, channel text, payload text) RETURNS text
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF txid_current()::text <> number THEN RETURN 'no'; END IF;
   INSERT INTO hk.ready (queue, position, text)
@@ -284,7 +288,8 @@ END $$;
 
 -- Takes the lock of the writers until the transaction ends. Returns no, and fails nothing, if others keep it for 5 seconds. idle (or an
 -- empty text): the server ends the transaction if its process is frozen for this long.
-CREATE OR REPLACE FUNCTION hk.app_lock(lock text, idle text) RETURNS text LANGUAGE plpgsql SET lock_timeout = '5s' AS $$
+CREATE OR REPLACE FUNCTION hk.app_lock(lock text, idle text) RETURNS text LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock(lock::bigint);
   IF idle <> '' THEN PERFORM set_config('idle_in_transaction_session_timeout', idle, true); END IF;
@@ -296,7 +301,7 @@ END $$;
 -- Runs a statement with the values of a JSON array instead of %1$L, %2$L and so on. Returns its rows as JSON, or (has_rows = no) the
 -- number of rows that it changed.
 CREATE OR REPLACE FUNCTION hk.app_run(statement text, parameters text, has_rows text) RETURNS text LANGUAGE plpgsql
-SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+SET search_path = pg_catalog, pg_temp SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
   command text := format(statement, VARIADIC ARRAY(SELECT json_array_elements_text(parameters::json)));
   one record;

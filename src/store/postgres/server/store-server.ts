@@ -38,6 +38,15 @@ const CLOSE_MS = 6000
 /** How often a single statement runs that a deadlock ends. */
 const MOST_ATTEMPTS = 5
 
+/** A longer wait for a table fails: an app or an administrator has locked it. */
+const LOCK_TIMEOUT = "lock_timeout = '5s'"
+/**
+ * The settings of a session. A role or a database may have another default level, with which a statement does not see what was
+ * committed while it waited; and a search_path with functions of the app that have the names of PostgreSQL's.
+ */
+const SESSION = `SET default_transaction_isolation = 'read committed'; SET search_path = pg_catalog, pg_temp; SET ${LOCK_TIMEOUT}`
+const READ = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL ${LOCK_TIMEOUT}`
+
 interface Opened {
   pool: Pool
   endPool: (ms: number) => Promise<void>
@@ -81,7 +90,7 @@ export class StoreServer {
     const { pool, statements } = await this.#opened()
     const client = await this.#connect(pool)
     // The first statement is sent with the BEGIN, and no caller waits for the COMMIT. If the BEGIN fails, so does the statement.
-    client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY').catch(() => {})
+    client.query(READ).catch(() => {})
     const end = (how: 'COMMIT' | 'ROLLBACK') => {
       client.query(how).then(
         () => client.release(),
@@ -274,8 +283,7 @@ export class StoreServer {
       client.on('error', () => {
         this.#lostAt = performance.now()
       })
-      // A role or a database may have another default, with which a statement does not see what was committed while it waited.
-      if (pooling === 'session') client.query("SET default_transaction_isolation = 'read committed'").catch(() => {})
+      if (pooling === 'session') client.query(SESSION).catch(() => {})
     })
     try {
       if (pooling === 'transaction') await checkIsolation(pool, url)

@@ -1,0 +1,1 @@
+-- The functions no longer depend on the search_path of their caller, and a push of plain jobs waits for a table for 5 seconds.
