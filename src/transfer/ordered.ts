@@ -6,10 +6,10 @@
  * moves with the next pass.
  */
 
-import { ORDERED_PAGE, type Store } from '../store/contract.ts'
+import { ORDERED_PAGE, ORDERED_STEP, type Store, type TransferPage } from '../store/contract.ts'
 
 /** Takes ids as a page for the target, and moves them. */
-type Hold = (from: { queue: string; ids: readonly string[]; dead: boolean }) => Promise<unknown>
+type Hold = (from: { queue: string; ids: readonly string[]; dead: boolean }) => Promise<TransferPage | null>
 
 /** Moves the ids that may move now. */
 export async function moveOrdered({ ordered }: Store, hold: Hold, isEnding: () => boolean): Promise<void> {
@@ -22,14 +22,30 @@ export async function moveOrdered({ ordered }: Store, hold: Hold, isEnding: () =
           ? await ordered.morgue(queue, 'id', read)
           : await ordered.waiting(queue, 'id', { ...read, payloads: 0 })
         const ids = page.map(({ id }) => id)
-        // A page may have only a part of them, if they have very many payloads.
-        while (ids.length > 0 && (await hold({ queue, ids, dead })) !== null);
         const last = ids.at(-1)
         if (last === undefined) break
         after = last
+        for (let left = ids; left.length > 0 && !isEnding(); ) {
+          const held = await hold({ queue, ids: left, dead })
+          if (held === null) break
+          left = without(left, queue, held)
+        }
       }
     }
   }
+}
+
+/**
+ * Returns the ids that a page does not have, or of which it may have only a part. What is pushed meanwhile to the others moves with
+ * the next pass, because a program could push without end.
+ */
+function without(ids: string[], queue: string, { ordered }: TransferPage): string[] {
+  // Another mover may have held this page.
+  if (ordered?.queue !== queue) return ids
+  const payloads = ordered.ids.reduce((sum, one) => sum + one.payloads.length, 0)
+  const whole = payloads < ORDERED_STEP ? ordered.ids : ordered.ids.slice(0, -1)
+  const gone = new Set(whole.map(({ id }) => id))
+  return ids.filter((id) => !gone.has(id))
 }
 
 /** Returns the queues with ids that a person must pause before they move. */

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import type { OrderedPush } from '#dist/store/contract.js'
+import { ORDERED_PAGE, ORDERED_STEP, type OrderedPush, type Store } from '#dist/store/contract.js'
 import { StoreMover } from '#dist/transfer/mover.js'
 import { NOW } from '../conformance/bench.ts'
 import type { StoreFactory } from '../conformance/factory.ts'
 import { fillOrdered, idsOf } from '../conformance/transfers/ordered.ts'
-import { failing, moveAll, open, overtaken } from './stores.ts'
+import { disturbed, failing, moveAll, open, overtaken } from './stores.ts'
 
 const NOTHING = { waiting: [], dead: [] }
 
@@ -66,5 +66,51 @@ export function movingOrdered(from: StoreFactory, to: StoreFactory) {
     await mover.begin()
     expect(await mover.pass()).toMatchObject({ moved: 100, left: { ordered: 50 }, served: ['o'] })
     expect((await target.ordered.waiting('o', 'id', { limit: 999, payloads: 1 })).length).toBe(100)
+  })
+
+  /** Pushes so many payloads to an id. */
+  async function pushMany({ ordered }: Store, id: string, count: number): Promise<void> {
+    for (let from = 0; from < count; from += ORDERED_PAGE) {
+      const size = Math.min(ORDERED_PAGE, count - from)
+      const one = (n: number): OrderedPush => ({ id, payload: `${from + n}`, score: from + n, performIn: 1 })
+      await ordered.push(
+        'o',
+        1,
+        Array.from({ length: size }, (_, n) => one(n)),
+        NOW,
+      )
+    }
+  }
+
+  test('a pass of an ordered queue ends although a program pushes to its ids all the time', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    for (const id of ['a', 'b', 'c']) await pushMany(source, id, ORDERED_STEP / 2 + 1)
+    let pushed = 0
+    const busy = disturbed(source, 'holdIds', async () => {
+      pushed++
+      const more = ['a', 'b', 'c'].map((id) => ({ id, payload: `"${pushed}"`, score: 9999, performIn: 1 }))
+      await source.ordered.push('o', 1, more, NOW)
+    })
+    const mover = new StoreMover({ source: busy, target, now: () => NOW })
+    await mover.begin()
+    await mover.pass()
+    expect(pushed).toBeLessThan(6)
+    await moveAll(source, target)
+    const { waiting } = await idsOf(target)
+    const total = 3 * (ORDERED_STEP / 2 + 1) + 3 * pushed
+    expect(waiting.reduce((sum, { payloads }) => sum + payloads.length, 0)).toBe(total)
+    expect(await idsOf(source)).toEqual(NOTHING)
+  })
+
+  test('a mover that ends leaves an ordered queue after the page under way', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    await pushMany(source, 'a', 2 * ORDERED_STEP)
+    const ending = new AbortController()
+    const stopped = disturbed(source, 'holdIds', async () => ending.abort())
+    const mover = new StoreMover({ source: stopped, target, now: () => NOW, signal: ending.signal })
+    await mover.begin()
+    await mover.pass()
+    expect((await idsOf(target)).waiting[0]?.payloads).toHaveLength(ORDERED_STEP)
+    expect((await idsOf(source)).waiting[0]?.payloads).toHaveLength(ORDERED_STEP)
   })
 }

@@ -59,15 +59,21 @@ export function failing(store: Store, count: { calls: number; at: number; isDone
 /** Returns the store as a process sees it which another one overtakes: `work` is done just before the first call of `step`. */
 export function overtaken(store: Store, step: keyof Store['transfers'], work: () => Promise<unknown>): Store {
   let isDone = false
+  return disturbed(store, step, async () => {
+    if (isDone) return
+    isDone = true
+    await work()
+  })
+}
+
+/** Returns the store as a process sees it whose calls of `step` come each just after `work`. */
+export function disturbed(store: Store, step: keyof Store['transfers'], work: () => Promise<unknown>): Store {
   const transfers = new Proxy(store.transfers, {
     get: (of, name) => {
       const real = of[name as keyof typeof of] as unknown as (...args: unknown[]) => Promise<unknown>
       if (name !== step) return real
       return async (...args: unknown[]) => {
-        if (!isDone) {
-          isDone = true
-          await work()
-        }
+        await work()
         return real.apply(of, args)
       }
     },
