@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto'
 import { reasonOf, taskOf } from '../inspect/tied-jobs.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { readPayload } from '../job/payload.ts'
-import type { Store, TransferPage, TransferSource } from '../store/contract.ts'
+import { type Store, sizeOfPage, type TransferPage, type TransferSource } from '../store/contract.ts'
 import { rearrangePage, tasksOf } from './moving-jobs.ts'
 import { moveOrdered, servedQueues } from './ordered.ts'
 import { movePage, undoPage } from './page.ts'
@@ -66,6 +66,7 @@ export class StoreMover {
       target: options.target,
       now: () => this.#now(),
       isEnding: () => this.#isEnding,
+      newName: () => this.#newName(),
       hold: async (from, to) => this.#hold(from, to),
       checkTarget: async (sealed) => {
         if (sealed !== undefined) await this.#checkTarget(sealed, 'a task')
@@ -127,7 +128,7 @@ export class StoreMover {
     const left: RestCounts = { ...NOTHING_LEFT }
     const { transfers, tasks, jobSets } = this.#source
     // To read finished jobs would store them in another form.
-    let moved = sizeOf(await transfers.held()) + (await jobSets.size('finished'))
+    let moved = sizeOfPage(await transfers.held()) + (await jobSets.size('finished'))
     const count = async (page: TransferSource) => {
       const set = 'set' in page ? page.set : undefined
       for (const text of textsOf(page)) {
@@ -181,7 +182,7 @@ export class StoreMover {
       return 0
     }
     const { target } = this.#options
-    if (target) await this.#checkTarget(page.target, `${sizeOf(page)} jobs`)
+    if (target) await this.#checkTarget(page.target, `${sizeOfPage(page)} jobs`)
     return undoPage(this.#source, target, page, this.#now())
   }
 
@@ -214,22 +215,27 @@ export class StoreMover {
   /** Takes jobs and moves them. False: the jobs are gone. */
   async #hold(from: TransferSource, to: 'target' | 'source'): Promise<boolean> {
     const names = await this.#nameStores()
-    const page = await this.#source.transfers.hold(randomUUID(), names[to], from)
+    const page = await this.#source.transfers.hold(await this.#newName(), names[to], from)
     if (page) await this.#finish(page)
     return page !== null
   }
 
   async #holdIds(from: { queue: string; ids: readonly string[]; dead: boolean }): Promise<TransferPage | null> {
     const { target } = await this.#nameStores()
-    const page = await this.#source.transfers.holdIds(randomUUID(), target, from)
+    const page = await this.#source.transfers.holdIds(await this.#newName(), target, from)
     if (page) await this.#finish(page)
     return page
+  }
+
+  /** Returns a new name for a page or a task. */
+  async #newName(): Promise<string> {
+    return `${await idOf(this.#source)}/${randomUUID()}`
   }
 
   /** @throws STORE_UNUSABLE if the page is meant for another store */
   async #finish(page: TransferPage): Promise<void> {
     if (await this.#isOwn(page)) return this.#rearrange(page)
-    await this.#checkTarget(page.target, `${sizeOf(page)} jobs`)
+    await this.#checkTarget(page.target, `${sizeOfPage(page)} jobs`)
     this.#moved += await movePage(this.#source, this.#target, page, this.#now())
     this.#options.onMoved?.(this.moved)
   }
@@ -277,11 +283,6 @@ export class StoreMover {
   #now(): number {
     return (this.#options.now ?? Date.now)()
   }
-}
-
-/** Returns how many jobs or ids a page has. */
-export function sizeOf(page: TransferPage | null): number {
-  return page?.ordered?.ids.length ?? page?.jobs.length ?? 0
 }
 
 /** Reads what a page says about its target. */

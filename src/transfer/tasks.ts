@@ -21,7 +21,6 @@
  * NOT_FOUND, and nothing is lost without an error.
  */
 
-import { randomUUID } from 'node:crypto'
 import { taskOf } from '../inspect/tied-jobs.ts'
 import { pages } from '../inspect/walk.ts'
 import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
@@ -47,6 +46,8 @@ export interface TaskMoverOptions {
   target: Store | null
   now: () => number
   isEnding: () => boolean
+  /** Returns a new name for a task. */
+  newName: () => Promise<string>
   /** Takes jobs as a page for the target, or for the source itself, and moves them. */
   hold: (from: TransferSource, to: 'target' | 'source') => Promise<unknown>
   /** Returns the text that names the target. @throws STORE_UNUSABLE if a sealed task is meant for another store */
@@ -151,7 +152,7 @@ export class TaskMover {
     const { counts, backlog, deferred } = task
     // If a count changes after this line, the task is not sealed.
     if ((await this.#openRowsWithJobs(id)) !== counts.enqueued + counts.working - backlog - deferred) return null
-    const sealed = { transfer: randomUUID(), target: await this.#options.checkTarget() }
+    const sealed = { transfer: await this.#options.newName(), target: await this.#options.checkTarget() }
     return (await transfers.seal(id, sealed.transfer, sealed.target, counts)) ? sealed : null
   }
 

@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest'
-import type { SetName, Settlement, Store } from '#dist/store/contract.js'
+import { type SetName, type Settlement, type Store, sourceOf } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { isDone, StoreMover } from '#dist/transfer/mover.js'
 import { OrphanedLocks } from '#dist/unique/orphaned-locks.js'
 import { job, NOW, sure, toQueue } from '../conformance/bench.ts'
 import type { StoreFactory } from '../conformance/factory.ts'
 import { bench } from '../engine/bench.ts'
-import { FIRST_PUT, failing, moveAll, open } from './stores.ts'
+import { disturbed, FIRST_PUT, failing, moveAll, open } from './stores.ts'
 
 const SETS: SetName[] = ['retry', 'schedule', 'dead', 'finished']
 const UNIQUE = job('unique', { hk_unique: 'success:K', jid: 'aa' })
@@ -38,6 +38,17 @@ async function textsOf(store: Store): Promise<string[]> {
 }
 
 export function movingJobs(from: StoreFactory, to: StoreFactory) {
+  test('the name of a held page begins with the id of its store, so that the other store remembers it apart', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    await source.jobs.push([toQueue('q', job(1))], NOW)
+    const interrupted = disturbed(source, 'endPage', async () => {
+      throw new Error('killed')
+    })
+    await expect(moveAll(interrupted, target)).rejects.toThrow('killed')
+    const id = await source.results.secret('store-id', 'none')
+    expect(sourceOf(sure(await source.transfers.held()).transfer)).toBe(id)
+  })
+
   test('all jobs move in their order, each with its queue, priority, score, lock, iteration and cancellation', async () => {
     const [{ store: source }, { store: target }] = [await open(from), await open(to)]
     const texts = await fill(source)

@@ -1,6 +1,7 @@
 /** Jobs and tasks that an interrupted `highkiq move` left between two stores. */
 
-import { sizeOf, targetOf } from '../../transfer/mover.ts'
+import { sizeOfPage } from '../../store/contract.ts'
+import { targetOf } from '../../transfer/mover.ts'
 import { plural } from '../output.ts'
 import type { Check } from './check.ts'
 
@@ -13,7 +14,7 @@ export const moves: Check = async ({ hq: { store } }) => {
   const urls = targets.flatMap((target) => (target === undefined ? [] : targetOf(target).url))
   const url = urls.find((one) => one !== store.url) ?? 'URL'
   const held = [
-    ...(page ? [plural(sizeOf(page), 'job')] : []),
+    ...(page ? [plural(sizeOfPage(page), 'job')] : []),
     ...(tasks.length > 0 ? [plural(tasks.length, 'task')] : []),
   ]
   const text = `highkiq move holds ${held.join(' and ')} for ${url === 'URL' ? 'another store' : url}; they run when it continues`

@@ -2,9 +2,9 @@
  * Transfers of tasks. A task goes to another store as a whole, with its rows, events, results and files.
  *
  * In the source a task is first frozen: no more rows enter its queue, and everything else works. Then it is sealed: it is not
- * found any more, and nothing changes it. A sealed task has a name, a random text of the caller, and is read in parts. The
- * target stores the parts in order. There the task is not found before its last part is stored, which is the step that makes
- * it run. Each step may be repeated, also by several processes, and also late.
+ * found any more, and nothing changes it. A sealed task has a name, a text of the caller as that of a page (transfers.ts), and is
+ * read in parts. The target stores the parts in order. There the task is not found before its last part is stored, which is the
+ * step that makes it run. Each step may be repeated, also by several processes, and also late.
  *
  * The jobs of a frozen task wait in its sets `moving:…` (`MovingSet`), which no worker reads.
  */

@@ -1,11 +1,12 @@
 /**
  * Transfers: jobs that go from this store to another one, and from another one to this one.
  *
- * The source holds one page of jobs at a time. Its name is a random text of the caller, and a number greater than that of
- * every page before. A source that loses its last writes uses a number again, but never the random text. A call of `hold`
- * that the source carries out twice uses the text again, but never the number. While a page is held, its jobs are in no
- * queue and no set, and its content does not change. The target remembers the newest pages, and what became of them. So each
- * step may be repeated, also by several processes, and also late.
+ * The source holds one page of jobs at a time. Its name is a text of the caller, and a number greater than that of every page
+ * before. The text is the id of the source, a slash, and a random text. A source that loses its last writes uses a number
+ * again, but never the random text. A call of `hold` that the source carries out twice uses the text again, but never the
+ * number. While a page is held, its jobs are in no queue and no set, and its content does not change. The target remembers the
+ * newest pages and the newest tasks of each source, and what became of them. So each step may be repeated, also by several
+ * processes, and also late.
  */
 
 import type { Entry } from './job-sets.ts'
@@ -14,7 +15,7 @@ import type { Destination, Move, PushItem, SetName } from './push-items.ts'
 
 /** The most jobs that one page has. */
 export const TRANSFER_PAGE = 100
-/** The number of pages, the newest ones, that a target remembers. */
+/** A target remembers at least so many pages of each source, the newest ones, and so many tasks. */
 export const TRANSFER_PAGES_KEPT = 10_000
 
 /** Jobs that a page takes, each only if it is still there. `offset`: where `peek` found the first of the texts. */
@@ -39,6 +40,16 @@ export interface TransferPage extends PageName {
 /** A job for the target. `cancelled`: the jid of a job whose cancellation is requested in the same step. */
 export type TransferItem = PushItem & { cancelled?: string }
 
+/** Returns the id of the source in the name of a page or a task; '' if it has none. */
+export function sourceOf(transfer: string): string {
+  return transfer.slice(0, Math.max(transfer.indexOf('/'), 0))
+}
+
+/** Returns how many jobs or ids a page has. */
+export function sizeOfPage(page: TransferPage | null): number {
+  return page?.ordered?.ids.length ?? page?.jobs.length ?? 0
+}
+
 /** `stored`: the target has the jobs of the page. `void`: it never gets them, because the page was put without jobs. */
 export type PageOutcome = 'stored' | 'void'
 
@@ -60,8 +71,8 @@ export function movingTasksOf(moves: readonly Move[]): string[] {
 
 export interface PageTransferStore {
   /**
-   * Takes jobs out of their queue or set and holds them as the next page: all of it or nothing. `transfer` is another random
-   * text in each call. A job that is gone is left out. If the store holds a page already, it takes nothing and returns that
+   * Takes jobs out of their queue or set and holds them as the next page: all of it or nothing. `transfer` is another text
+   * in each call. A job that is gone is left out. If the store holds a page already, it takes nothing and returns that
    * page. null: all jobs are gone, and the store holds no page.
    */
   hold(transfer: string, target: string, from: TransferSource): Promise<TransferPage | null>

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import { TRANSFER_PAGES_KEPT, type TransferPage } from '#dist/store/contract.js'
 import { type Bench, type Case, NOW, sure, toQueue } from '../bench.ts'
+import { taskId } from '../tasks/tracked.ts'
 
 /** Takes texts from the beginning of queue q. */
 async function hold(t: Bench, transfer: string, ...texts: string[]): Promise<TransferPage> {
@@ -177,19 +178,28 @@ export const transfers: Case[] = [
     },
   },
   {
-    name: 'put forgets a page after 10,000 newer ones',
+    name: 'put forgets a page after 10,000 newer ones of its source, but no page of another source, and no task',
     seconds: 90,
     async run(t) {
       const { transfers } = t.store
-      expect(await transfers.put(page(0), [], NOW)).toBe('void')
-      for (let n = 1; n < TRANSFER_PAGES_KEPT; ) {
-        const some = Array.from({ length: Math.min(500, TRANSFER_PAGES_KEPT - n) }, () => page(n++))
-        await Promise.all(some.map((one) => transfers.put(one, [toQueue('q', t.job(one.number))], NOW)))
+      const put = (number: number, transfer = 'b/T') =>
+        transfers.put(page(number, transfer), [toQueue('q', t.job(number))], NOW)
+      const tasks = ['a/U', 'b/U']
+      for (const [n, name] of tasks.entries()) expect(await transfers.voidTask(taskId(n), name, NOW)).toBe('void')
+      for (const name of ['a/T', 'b/T']) expect(await transfers.put(page(1, name), [], NOW)).toBe('void')
+      const putTo = async (last: number, from: number) => {
+        for (let n = from; n <= last; )
+          await Promise.all(Array.from({ length: Math.min(500, last + 1 - n) }, () => put(n++)))
       }
-      expect(await transfers.put(page(0), [toQueue('q', t.job(0))], NOW)).toBe('void')
-      await transfers.put(page(TRANSFER_PAGES_KEPT), [], NOW)
-      expect(await transfers.put(page(1), [], NOW)).toBe('stored')
-      expect(await transfers.put(page(0), [toQueue('q', t.job(0))], NOW)).toBe('stored')
+      await putTo(TRANSFER_PAGES_KEPT, 2)
+      expect(await put(1)).toBe('void')
+      // A store may forget pages by the hundred.
+      await putTo(TRANSFER_PAGES_KEPT + 100, TRANSFER_PAGES_KEPT + 1)
+      expect(await put(1)).toBe('stored')
+      expect(await put(1, 'a/T')).toBe('void')
+      const part = { task: null, rows: [], backlog: [], files: [], next: null }
+      for (const [n, name] of tasks.entries())
+        expect(await transfers.putTask(taskId(n), name, '', part, NOW)).toBe('void')
     },
   },
   {

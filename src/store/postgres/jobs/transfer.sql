@@ -16,15 +16,18 @@ SELECT position, text FROM hk.ready WHERE queue = $1 ORDER BY position LIMIT $2 
 -- outcome: returns what became of a page.
 SELECT outcome FROM hk.stored_page WHERE transfer = $1 AND number = $2;
 
--- remember: stores what becomes of a page unless that is known, and deletes all pages but the newest $4. Returns what was known.
--- The numbers of the pages that are kept have no gaps.
+-- remember: stores what becomes of a page unless that is known. Returns what was known.
 WITH known AS (SELECT outcome FROM hk.stored_page WHERE transfer = $1 AND number = $2),
 remembered AS (
   INSERT INTO hk.stored_page (id, transfer, number, outcome)
-  SELECT coalesce((SELECT max(id) FROM hk.stored_page), 0) + 1, $1, $2, $3 WHERE NOT EXISTS (SELECT 1 FROM known) RETURNING id
-),
-forgotten AS (DELETE FROM hk.stored_page WHERE id <= (SELECT id FROM remembered) - $4)
+  SELECT coalesce((SELECT max(id) FROM hk.stored_page), 0) + 1, $1, $2, $3 WHERE NOT EXISTS (SELECT 1 FROM known)
+)
 SELECT outcome FROM known;
+
+-- forget: deletes the pages ($3 is 0) or the tasks (1) of a source, but not the newest $4. Their names are between $1 and $2.
+DELETE FROM hk.stored_page WHERE id IN (
+  SELECT id FROM hk.stored_page WHERE transfer > $1 AND transfer < $2 AND (number = 0)::integer = $3 ORDER BY id DESC OFFSET $4
+);
 
 -- removeQueued: deletes the jobs at these positions of a queue, and reduces its size.
 WITH gone AS (

@@ -7,10 +7,10 @@ import {
   type PageName,
   type PageOutcome,
   type PageTransferStore,
-  TRANSFER_PAGES_KEPT,
   type TransferPage,
   type TransferSource,
 } from '../../contract.ts'
+import { forgottenWith } from '../../sql/stored-pages.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import { cancel } from '../queues/cancellations.ts'
 import { JobSets } from '../queues/job-sets.ts'
@@ -77,13 +77,12 @@ export async function outcomeOf(db: Database, { transfer, number }: PageName): P
 }
 
 /** Remembers what becomes of a page. Returns what became of it before, and then changes nothing; undefined: it is new. */
-export async function remember(
-  db: Database,
-  { transfer, number }: PageName,
-  outcome: PageOutcome,
-): Promise<PageOutcome | undefined> {
-  type Row = { outcome: PageOutcome }
-  return (await db.first<Row>(sql.transfer.remember, transfer, number, outcome, TRANSFER_PAGES_KEPT))?.outcome
+export async function remember(db: Database, page: PageName, outcome: PageOutcome): Promise<PageOutcome | undefined> {
+  const { transfer, number } = page
+  const known = await db.first<{ outcome: PageOutcome }>(sql.transfer.remember, transfer, number, outcome)
+  const forgotten = known ? undefined : forgottenWith(page)
+  if (forgotten) await db.run(sql.transfer.forget, ...forgotten)
+  return known?.outcome
 }
 
 async function removeEntries(

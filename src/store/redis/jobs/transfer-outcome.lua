@@ -1,6 +1,6 @@
 -- Remembers what became of pages and tasks from other stores.
 --
--- They are a sorted set: transfer:number → twice the place of the page in the order of all pages; one more: it is void.
+-- Those of one source are a sorted set, and its tasks another: transfer:number → twice the place of the page in the order of all pages; one more: it is void.
 
 local function outcomeOf(pages, page)
   local known = redis.call('ZSCORE', pages, page)

@@ -56,12 +56,12 @@ export class Transfers extends StorePart implements PageTransferStore {
     return this.#pageOf(await this.server.runForBytes(lua.transferHeld, this.#held, []))
   }
 
-  async put({ transfer, number }: PageName, items: readonly TransferItem[], now: number): Promise<PageOutcome> {
+  async put(page: PageName, items: readonly TransferItem[], now: number): Promise<PageOutcome> {
     const { transfers, unique, cancelled, cancellationVersion, iteration } = this.keys
-    const keys = [unique, transfers, cancelled, cancellationVersion]
+    const keys = [unique, transfers(page), cancelled, cancellationVersion]
     const put = () =>
       this.server.runCall(lua.transferPut, now, keys, items, (call) => {
-        call.add(`${transfer}:${number}`, TRANSFER_PAGES_KEPT, ITERATION_SECONDS, items.length)
+        call.add(`${page.transfer}:${page.number}`, TRANSFER_PAGES_KEPT, ITERATION_SECONDS, items.length)
         for (const item of items) {
           const { cancelled: jid } = item
           call.add(jid === undefined ? 0 : call.key(iteration(jid)), jid ?? item.unique?.jid ?? '')

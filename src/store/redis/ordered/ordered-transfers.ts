@@ -36,17 +36,12 @@ export class OrderedTransfers extends OrderedPart implements OrderedTransferStor
     return { transfer, target, number, jobs: [], ordered: { queue, ids: taken.map((text) => readMovedId(text, dead)) } }
   }
 
-  async putIds(
-    { transfer, number }: PageName,
-    queue: string,
-    shards: number,
-    ids: readonly MovedId[],
-  ): Promise<PageOutcome> {
-    const args = ['put', `${transfer}:${number}`, TRANSFER_PAGES_KEPT, ...argumentsOf(ids)]
+  async putIds(page: PageName, queue: string, shards: number, ids: readonly MovedId[]): Promise<PageOutcome> {
+    const args = ['put', `${page.transfer}:${page.number}`, TRANSFER_PAGES_KEPT, ...argumentsOf(ids)]
     const { server } = this.shared
     return server.confirmedByReplicas(async () => {
       for (;;) {
-        const keys = [server.keys.transfers]
+        const keys = [server.keys.transfers(page)]
         const answer = await this.shared.run(queue, lua.orderedPut, allShards, args, undefined, keys)
         if (answer !== undefined) return answer as PageOutcome
         await this.shared.define(queue, shards)

@@ -4,7 +4,7 @@
  */
 
 import type { Sidekiq } from '../../../job/payload.ts'
-import type { SetName } from '../../contract.ts'
+import { type PageName, type SetName, sourceOf } from '../../contract.ts'
 
 /** The sets that Sidekiq has, too. */
 const SIDEKIQ_SETS: readonly string[] = ['retry', 'schedule', 'dead']
@@ -44,8 +44,12 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     /** Hash of the page of jobs that is held for another store, and the list of its jobs; see transfer-page.lua. */
     transferPage: `${prefix}hk:transfer`,
     transferJobs: `${prefix}hk:transfer:jobs`,
-    /** The newest pages of jobs from other stores, and what became of them; see transfer-put.lua. */
-    transfers: `${prefix}hk:transfer:pages`,
+    /** The newest pages, or the newest tasks, of a source, and what became of them; see transfer-outcome.lua. */
+    transfers({ transfer, number }: PageName): string {
+      const source = sourceOf(transfer)
+      const pages = `${prefix}hk:transfer:pages`
+      return source === '' ? pages : `${pages}:${source}${number === 0 ? ':tasks' : ''}`
+    },
     /** Hash: task that goes to another store → its name and the target on two lines, or nothing while it is only frozen. */
     movingTasks: `${prefix}hk:transfer:tasks`,
     /** The header of a task that is sealed, or not complete yet; the deadlines of its deferred rows; its rows that came back. */

@@ -143,9 +143,17 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
     // Another mover has ended this task meanwhile.
     if (!found) return (await this.#outcomeOf(transfer)) ?? { cursor: '' }
     const { queue, keys } = found
-    const { deferred, taskQueues, transfers } = this.keys
+    const { deferred, taskQueues } = this.keys
     const hidden = this.keys.movingTask(queue, id)
-    const all = [...keys, this.keys.queues, ...hidden, this.keys.parts(queue, id), deferred, taskQueues, transfers]
+    const all = [
+      ...keys,
+      this.keys.queues,
+      ...hidden,
+      this.keys.parts(queue, id),
+      deferred,
+      taskQueues,
+      this.#outcomes(transfer),
+    ]
     const head = part.task ? writeHead(part.task.spec, part.task.progress) : { header: [], rows: [] }
     const about = part.task ? NO_ROWS : await this.#about(hidden[0])
     // Without a header this is not the next part, so the script stores nothing.
@@ -163,8 +171,7 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
     const found = await this.server.findTask(id)
     const queue = found?.queue ?? ''
     const keys = found?.keys ?? [...this.keys.task(queue, id), ...Array<string>(5).fill(this.keys.backlog(queue))]
-    const { transfers } = this.keys
-    const all = [...keys, ...this.keys.movingTask(queue, id), this.keys.parts(queue, id), transfers]
+    const all = [...keys, ...this.keys.movingTask(queue, id), this.keys.parts(queue, id), this.#outcomes(transfer)]
     const [outcome, had] = (await this.server.run(lua.taskVoid, all, [transfer, TRANSFER_PAGES_KEPT])) as [
       PageOutcome,
       number,
@@ -175,8 +182,13 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
 
   /** Returns what became of a task, as transfer-outcome.lua does: a late first part must write no entries for it. */
   async #outcomeOf(transfer: string): Promise<PageOutcome | undefined> {
-    const known = await this.server.call((client) => client.zscore(this.keys.transfers, `${transfer}:0`))
+    const known = await this.server.call((client) => client.zscore(this.#outcomes(transfer), `${transfer}:0`))
     return known === null ? undefined : Number(known) % 2 === 0 ? 'stored' : 'void'
+  }
+
+  /** Returns the key of the tasks whose outcome is remembered. */
+  #outcomes(transfer: string): string {
+    return this.keys.transfers({ transfer, number: 0 })
   }
 
   async #sealed(id: string, transfer: string): Promise<Sealed | undefined> {

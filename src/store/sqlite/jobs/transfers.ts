@@ -7,10 +7,10 @@ import {
   type PageName,
   type PageOutcome,
   type PageTransferStore,
-  TRANSFER_PAGES_KEPT,
   type TransferPage,
   type TransferSource,
 } from '../../contract.ts'
+import { forgottenWith } from '../../sql/stored-pages.ts'
 import type { Database } from '../file/database.ts'
 import { SqliteArea } from '../file/store-file.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
@@ -75,9 +75,10 @@ export function outcomeOf(db: Database, { transfer, number }: PageName): PageOut
   return db.first<{ outcome: PageOutcome }>(sql.transfer.outcome, transfer, number)?.outcome
 }
 
-export function remember(db: Database, { transfer, number }: PageName, outcome: PageOutcome): PageOutcome {
-  db.run(sql.transfer.remember, transfer, number, outcome)
-  db.run(sql.transfer.forget, TRANSFER_PAGES_KEPT)
+export function remember(db: Database, page: PageName, outcome: PageOutcome): PageOutcome {
+  db.run(sql.transfer.remember, page.transfer, page.number, outcome)
+  const forgotten = forgottenWith(page)
+  if (forgotten) db.run(sql.transfer.forget, ...forgotten)
   return outcome
 }
 
