@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq, QueueOption, QueueSummary, Worker, WorkerOptions } from '../index.ts'
+import { sizeOfPage } from '../store/contract.ts'
 import type { Settings } from './config/settings.ts'
 import { setExitCode } from './io.ts'
 import { checkStoreExists } from './open-app.ts'
@@ -13,7 +14,7 @@ const LOG_EVERY = 10
 const STUCK =
   'not drained: jobs are left in queues that are paused or that this worker does not serve; resume them and start it again'
 const STILL_DRAINING =
-  'draining: these jobs are left; scheduled jobs, rows of paused tasks and undefined job classes take longest; moving jobs wait for highkiq move'
+  'draining: these jobs are left; scheduled jobs, rows of paused tasks and undefined job classes take longest; moving jobs and tasks wait for highkiq move'
 
 /** Returns all queues of the store, because a worker that drains it serves them all. */
 export async function everyQueue(hq: Highkiq, { queues }: Settings): Promise<Pick<WorkerOptions, 'queues'>> {
@@ -35,7 +36,13 @@ export function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
     let stuck: QueueSummary[] = []
     for (let ended = 0, counted = 1; ended < 2; counted++) {
       await sleep(DRAIN_MS, undefined, { signal })
-      const [stats, summaries, page] = await Promise.all([hq.stats(), hq.queueSummaries(), hq.store.transfers.held()])
+      const { transfers } = hq.store
+      const [stats, summaries, page, tasks] = await Promise.all([
+        hq.stats(),
+        hq.queueSummaries(),
+        transfers.held(),
+        transfers.movingTasks(),
+      ])
       const { enqueued, backlog, limited, scheduled, retries, busy, ordered } = stats
       const left = {
         enqueued,
@@ -45,7 +52,7 @@ export function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
         retries,
         busy,
         ordered: ordered.total.length,
-        moving: page?.jobs.length ?? 0,
+        moving: sizeOfPage(page) + tasks.length,
       }
       stuck = summaries.filter(({ name, size, paused }) => size > 0 && (paused || !worker.queues.includes(name)))
       const stuckJobs = stuck.reduce((sum, { size }) => sum + size, 0)

@@ -1,4 +1,7 @@
 import { expect } from 'vitest'
+import { openStore } from '#dist/store/open.js'
+import { NOW, sure } from '../conformance/bench.ts'
+import { PRODUCER, spec } from '../conformance/tasks/tracked.ts'
 import { test } from './command.ts'
 
 const JOBS = `
@@ -61,6 +64,27 @@ test('--drain without another store for new jobs is refused', async ({ folder })
   expect(none).toMatchObject({ code: 2, stderr: expect.stringMatching(/--drain needs --url/) })
 })
 
+test('--drain waits for jobs and tasks that an interrupted move left between the stores', {
+  timeout: 60_000,
+}, async ({ folder }) => {
+  folder.write({ 'jobs.mjs': JOBS })
+  const store = openStore(`sqlite:${folder.at('old.db')}`)
+  const { id } = spec(1)
+  await store.tasks.create(spec(1))
+  await store.tasks.endAdding(id, PRODUCER, NOW)
+  await store.transfers.freeze(id, NOW)
+  const target = JSON.stringify(['another', 'sqlite:new.db'])
+  const { counts } = sure(await store.tasks.find(id))
+  expect(await store.transfers.seal(id, 'T', target, counts)).toBe(true)
+  await store.ordered.push('o', 1, [{ id: 'a', payload: '1', score: 1, performIn: 1 }], NOW)
+  expect(await store.transfers.holdIds('T', target, { queue: 'o', ids: ['a'], dead: false })).not.toBe(null)
+  await store.close()
+  const running = folder.start(['work', '-r', 'jobs.mjs', '--drain', '--url', 'sqlite:old.db'])
+  await running.says(/"moving":2.*draining: these jobs are left/)
+  running.kill('SIGTERM')
+  expect((await running.ended).stderr).not.toContain('drained: the store is empty')
+})
+
 test('--drain ends with code 1 and names the queues when only jobs in paused queues are left', {
   timeout: 60_000,
 }, async ({ folder }) => {
@@ -68,7 +92,7 @@ test('--drain ends with code 1 and names the queues when only jobs in paused que
   const old = ['--url', 'sqlite:old.db']
   await folder.run(['enqueue', 'Next', '--queue', 'resting', ...old])
   await folder.run(['pause', 'resting', ...old])
-  const { code, stderr } = await folder.run(['work', '-r', 'jobs.mjs', '--drain', ...old])
+  const { code, stderr } = await folder.run(['work', '-r', 'jobs.mjs', '--drain', '--max-memory', '4000', ...old])
   expect(stderr).toMatch(/"queues":\["resting"\].*not drained: .*resume them/)
   expect(code).toBe(1)
 })

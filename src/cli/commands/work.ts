@@ -59,17 +59,17 @@ async function work(resolved: Resolved): Promise<void> {
   const files = jobsFiles('work', settings.require)
   if (settings.web !== undefined) await checkHost(settings.webHost ?? WEB_HOST)
   const child = Child.fromEnvironment()
-  const { processes = 1, maxMemory, tag = appFolder() } = settings
-  if (!child && (processes > 1 || maxMemory !== undefined)) {
+  const { url, drain, processes = 1, maxMemory, tag = appFolder() } = settings
+  if (drain && (url === undefined || processes > 1)) {
+    throw new CliError('--drain needs --url (the store to empty) and a single process', 2)
+  }
+  // The end of a drain is that of its process, which no parent must start again.
+  if (!child && !drain && (processes > 1 || maxMemory !== undefined)) {
     const log = defaultLogger()
     const systemd = systemdOf(() => log)
     setExitCode(await runSwarm({ processes, maxMemory, tag, log, systemd }))
     await systemd?.end()
     return
-  }
-  const { url, drain } = settings
-  if (drain && (url === undefined || processes > 1)) {
-    throw new CliError('--drain needs --url (the store to empty) and a single process', 2)
   }
   await withApp({ require: files, url, drain }, (hq) => runWorker(hq, { ...resolved, tag, child }))
 }
