@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { pathOf } from '../programs/program.ts'
 import { faketime } from '../redis/program.ts'
 import { bench, Heard, promptly, until } from './bench.ts'
@@ -98,5 +98,43 @@ export function clockCases(start: () => Promise<{ url: string; setClock(seconds:
     const owners = (await store.workers.leases()).filter(({ owner }) => owner.startsWith('owner '))
     expect(owners.map(({ claimed }) => claimed)).toEqual(Array.from({ length: OWNERS }, () => false))
     expect(t.errors.filter(({ error }) => error.code === 'LEASE_LOST')).toEqual([])
+  })
+
+  test('a process whose clock is half a year ahead removes nothing that others keep', async () => {
+    const { url } = await start()
+    const t = bench({ url })
+    const { store } = t.hq
+    const Done = t.hq.job('Done', { keepFinished: true, unique: { for: '1h' } }, () => {})
+    const Dies = t.hq.job('Dies', { retry: 0 }, () => {
+      throw new Error('no')
+    })
+    const { newest } = await store.events.record(null, Date.now())
+    const jid = await Done.performAsync()
+    await Dies.performAsync()
+    await store.cancellations.request('order-7', Date.now())
+    const worker = await t.work()
+    await until(async () => (await store.metrics.totals()).processed === 2)
+    await worker.stop()
+    const before = await store.events.record(null, Date.now())
+    expect(before.newest).toBeGreaterThan(newest)
+
+    const realNow = Date.now
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => realNow() + 190 * 86_400_000)
+    onTestFinished(() => clock.mockRestore())
+    const now = Date.now()
+    await store.jobSets.prune('dead', 10_000, now / 1000 - 180 * 86_400)
+    await store.jobSets.prune('finished', 10_000, now / 1000 - 3600)
+    await store.unique.list({ limit: 100 }, now)
+    await store.cancellations.request('other', now)
+    await store.events.isRecording(now)
+    const { newest: after } = await store.events.record(null, now)
+    clock.mockRestore()
+
+    expect(after).toBe(before.newest)
+    expect(await store.events.isRecording(Date.now())).toBe(true)
+    expect(await store.jobSets.size('dead')).toBe(1)
+    expect(await store.jobSets.size('finished')).toBe(1)
+    expect(await Done.performAsync()).toBe(jid)
+    expect(await store.cancellations.among(['order-7'])).toEqual(['order-7'])
   })
 }

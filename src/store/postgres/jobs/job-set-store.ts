@@ -1,4 +1,5 @@
 import type { Entry, JobSetStore, SetName } from '../../contract.ts'
+import { clockAhead } from '../queues/clock.ts'
 import { DUE_CHANNEL, JobSets } from '../queues/job-sets.ts'
 import type { Database } from '../server/database.ts'
 import { ANSWER_SECONDS, PostgresArea, type StoreServer } from '../server/store-server.ts'
@@ -23,7 +24,8 @@ export class PostgresJobSetStore extends PostgresArea implements JobSetStore {
   readonly size: JobSetStore['size'] = (set) => this.server.read((db) => db.get(JobSets).size(set))
   readonly page: JobSetStore['page'] = (set, page) => readSet(this.server, set, (db) => db.get(JobSets).page(set, page))
 
-  readonly prune: JobSetStore['prune'] = async (set, max, since) => {
+  readonly prune: JobSetStore['prune'] = async (set, max, from) => {
+    const since = from - (await this.server.runOne((db) => clockAhead(db))) / 1000
     const chunk = () => this.server.write((db) => db.get(JobSets).removeLowest(set, max, since, CHUNK))
     while ((await chunk()) >= CHUNK);
   }

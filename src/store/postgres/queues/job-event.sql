@@ -18,9 +18,9 @@ UPDATE hk.recording SET ends = 0 WHERE ends <= $1;
 -- first: stores the first event of a recording.
 INSERT INTO hk.job_event (newest, at, texts) VALUES ($1, $2, $3);
 
--- append: stores the $1 events of one step. No row: the store has no recording.
+-- append: stores the $1 events of one step. No row: the store has no recording. $4 is the clock of the caller's machine.
 WITH grown AS (
-  UPDATE hk.recording SET newest = newest + $1 WHERE ends > $2 RETURNING newest, keep
+  UPDATE hk.recording SET newest = newest + $1 WHERE ends > $2 - greatest($4::bigint - hk.micros() / 1000, 0) RETURNING newest, keep
 ), added AS (
   INSERT INTO hk.job_event (newest, at, texts) SELECT newest, $2, $3 FROM grown
 )

@@ -15,6 +15,7 @@ import {
 import type { Database } from '../server/database.ts'
 import { ANSWER_SECONDS, PostgresArea } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
+import { clockAhead } from './clock.ts'
 
 /** Notified when events are recorded. */
 const CHANNEL = ' events'
@@ -32,8 +33,9 @@ interface EventRow {
 }
 
 export class PostgresJobEventStore extends PostgresArea implements JobEventStore {
-  readonly record: JobEventStore['record'] = (keep, now) =>
+  readonly record: JobEventStore['record'] = (keep, time) =>
     this.server.write(async (db) => {
+      const now = time - (await clockAhead(db))
       const isNew = !(await hasRecording(db, now))
       if (isNew) await db.run(sql.jobEvent.deleteAll)
       const ends = now + RECORDING_SECONDS * 1000
@@ -50,10 +52,11 @@ export class PostgresJobEventStore extends PostgresArea implements JobEventStore
       ANSWER_SECONDS,
     )
 
-  readonly isRecording: JobEventStore['isRecording'] = async (now) => {
+  readonly isRecording: JobEventStore['isRecording'] = async (time) => {
     const ends = await this.server.runOne(endOf)
-    if (ends > now || ends === 0) return ends > now
+    if (ends > time || ends === 0) return ends > time
     return this.server.write(async (db) => {
+      const now = time - (await clockAhead(db))
       if ((await db.run(sql.jobEvent.end, now)) > 0) await db.run(sql.jobEvent.deleteAll)
       return await hasRecording(db, now)
     }, ANSWER_SECONDS)
@@ -70,7 +73,7 @@ export class PostgresJobEventStore extends PostgresArea implements JobEventStore
       isFirst = false
       const rows = await this.server.runOne((db) => db.all<EventRow>(sql.jobEvent.read, after, limit + 1))
       const [{ ends, newest }] = rows as [EventRow]
-      if (ends <= now()) return null
+      if (ends <= now() && ends <= now() - (await this.server.runOne((db) => clockAhead(db)))) return null
       const entries = rows.flatMap(({ last, texts }): EventEntry[] =>
         texts === null ? [] : [[last, JSON.parse(texts)]],
       )
@@ -87,7 +90,7 @@ export async function appendEvents(db: Database, records: readonly RecordEffect[
   const n = records.length
   if (n === 0) return
   type Row = { newest: number; keep: number }
-  const row = await db.first<Row>(sql.jobEvent.append, n, now, `[${packEvents(records)}]`)
+  const row = await db.first<Row>(sql.jobEvent.append, n, now, `[${packEvents(records)}]`, Date.now())
   if (!row) return
   const { newest, keep } = row
   if (Math.floor(newest / TRIM_EVERY) > Math.floor((newest - n) / TRIM_EVERY))

@@ -14,6 +14,7 @@ import { columns } from '../server/columns.ts'
 import type { Database } from '../server/database.ts'
 import { PostgresArea } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
+import { clockAhead } from './clock.ts'
 
 interface LockRow extends Omit<UniqueLock, 'outlives'> {
   outlives: 0 | 1
@@ -26,7 +27,9 @@ export class PostgresUniqueStore extends PostgresArea implements UniqueStore {
     const found = await this.server.runOne((db) => db.all<LockRow>(sql.unique.list, after, limit + 1))
     const rows = found.slice(0, limit)
     const isHeld = ({ ends }: LockRow) => ends === null || ends > now
-    if (!rows.every(isHeld)) await this.server.write((db) => db.run(sql.unique.deleteOld, now))
+    if (!rows.every(isHeld)) {
+      await this.server.write(async (db) => db.run(sql.unique.deleteOld, now - (await clockAhead(db))))
+    }
     return { locks: rows.filter(isHeld).map(lockOf), next: found.length > limit ? (rows.at(-1) as LockRow).key : null }
   }
 

@@ -35,7 +35,8 @@ export class JobEvents extends StorePart implements JobEventStore {
     this.#connections = new BlockingConnections(server)
   }
 
-  async record(keep: number | null, now: number): Promise<Recording> {
+  async record(keep: number | null, time: number): Promise<Recording> {
+    const now = time - (await this.server.clockAhead())
     const args = [now, keep ?? '', KEPT_EVENTS, RECORDING_SECONDS, EVENT_LIFE_MS, firstEvent()]
     const [newest, confirmed] = (await this.server.run(lua.recordEvents, this.keys.recording, args)) as string[]
     return { newest: Number(newest), isConfirmed: confirmed === '1' }

@@ -78,7 +78,8 @@ export class JobSets extends StorePart implements JobSetStore {
     return entriesOf(entries as unknown as Buffer[], this.server.texts)
   }
 
-  async prune(set: SetName, max: number, since: number): Promise<void> {
+  async prune(set: SetName, max: number, from: number): Promise<void> {
+    const since = from - (await this.server.clockAhead()) / 1000
     if (set === 'finished') return this.#finished.prune(max, since)
     const key = this.keys.set(set)
     const args = [max, since, MAX_PRUNED]

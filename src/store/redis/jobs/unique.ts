@@ -9,7 +9,8 @@ const BATCH = 500
 
 export class UniqueLocks extends StorePart implements UniqueStore {
   async list({ after = '0', limit }: { after?: string | undefined; limit: number }, now: number) {
-    const answer = await this.server.run(lua.listUnique, [this.keys.unique], [now, after, limit])
+    const time = now - (await this.server.clockAhead())
+    const answer = await this.server.run(lua.listUnique, [this.keys.unique], [time, after, limit])
     const [next, ...flat] = answer as string[]
     const locks: UniqueLock[] = []
     for (let i = 0; i < flat.length; i += 4) locks.push(lockOf(flat.slice(i, i + 4)))

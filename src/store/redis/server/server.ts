@@ -98,6 +98,16 @@ export class Server {
     return this.#opening
   }
 
+  /**
+   * Resolves with the milliseconds by which the clock of this machine is ahead of the server's; 0 if it is not. What is removed
+   * because of its age is removed by the server's clock, because other processes want it.
+   */
+  async clockAhead(): Promise<number> {
+    const asked = Date.now()
+    const [seconds = 0, micros = 0] = await this.call((client) => client.time())
+    return Math.max(asked - Number(seconds) * 1000 - Math.floor(Number(micros) / 1000), 0)
+  }
+
   /** Runs one command on the main connection; the methods below do the same with what `Connection` can run. */
   async call<T = Reply>(work: (client: Redis) => Promise<T>): Promise<T> {
     return (await this.ready()).call(work)
