@@ -441,3 +441,31 @@ test('a wrong filter is refused, and an action never takes an empty one for all 
     })
   }
 })
+
+test('pages of a queue end at the same jobs, whichever hidden values match', async () => {
+  const t = bench()
+  // As many jobs as a page has match both words; only one of the words is in hidden values, too.
+  const argsAt = (n: number) => [n % 5 === 1 ? { animal: 'boar and deer' } : { pw: 'deer' }]
+  const texts = Array.from({ length: 20 }, (_, n) => text(n, { args: argsAt(n) }))
+  await t.hq.store.jobs.push(
+    texts.map((text) => ({ to: 'queue', queue: 'default', text, end: 'back' }) as const),
+    t.clock.now(),
+  )
+  const shown = (text: string) => text.replace(/"pw":"[^"]*"/, '"pw":""')
+  const pagesOf = async (search: string) => {
+    const pages: object[] = []
+    for (let after: string | null = null; ; ) {
+      const filter = { states: ['queued'] as const, search }
+      const page: Awaited<ReturnType<typeof t.hq.jobs.search>> = await t.hq.jobs.search(
+        filter,
+        { after, limit: 4 },
+        { shown },
+      )
+      pages.push({ jids: page.items.map(({ job }) => job.jid), scanned: page.scanned })
+      if (page.next === null) return pages
+      after = page.next
+    }
+  }
+  expect(await pagesOf('boar')).toEqual([{ jids: [jid(16), jid(11), jid(6), jid(1)], scanned: 20 }])
+  expect(await pagesOf('deer')).toEqual(await pagesOf('boar'))
+})
