@@ -308,6 +308,58 @@ test('an uncaught error after a job in a thread is reported, and the next job ge
   expect((await t.hq.stats()).processed).toBe(2)
 })
 
+test('a thread that dies after it was reserved for a job fails the job', async () => {
+  const t = bench()
+  t.hq.server.use(async (ctx, next) => {
+    if (ctx.payload.class === 'Add') await until(() => t.errors.length === 1)
+    return next()
+  })
+  await push(t, 'Careless', 1000)
+  await t.work()
+  await t.settled()
+  const jid = await push(t, 'Add', 1, 2)
+  await until(async () => (await t.set('retry')).length === 1)
+  expect(await t.set('retry')).toMatchObject([
+    { jid, error_class: 'HighkiqError', error_message: expect.stringContaining('left behind') },
+  ])
+})
+
+test('a thread stays busy when middleware returns before its handler does', async () => {
+  const t = bench()
+  t.hq.server.use(async (ctx, next) => {
+    if (ctx.payload.class !== 'Endless') return next()
+    void Promise.resolve(next()).catch(() => {})
+    await logged(t, 'began')
+    return 'early'
+  })
+  const early = await push(t, 'Endless', 2000)
+  await t.work()
+  expect(await t.hq.result(early)).toBe('early')
+  expect(await t.hq.result(await push(t, 'Add', 1, 2))).toMatchObject({ sum: 3 })
+})
+
+test('middleware that calls next() late or twice gets an error, and its thread serves other jobs', async () => {
+  const t = bench()
+  let late: (() => unknown) | undefined
+  let twice: unknown
+  t.hq.server.use(async (ctx, next) => {
+    const [how] = ctx.payload.args as string[]
+    if (how === 'late') {
+      late = next
+      return 'early'
+    }
+    const first = next()
+    if (how === 'twice') twice = await Promise.resolve(next()).catch((thrown: unknown) => thrown)
+    return first
+  })
+  await t.work()
+  expect(await t.hq.result(await push(t, 'Add', 'late', 1))).toBe('early')
+  await expect(late?.()).rejects.toMatchObject({ code: 'INVALID_OPTION' })
+  expect(await t.hq.result(await push(t, 'Add', 'twice', 2))).toMatchObject({ sum: 'twice2' })
+  expect(twice).toMatchObject({ code: 'INVALID_OPTION' })
+  expect(await t.hq.result(await push(t, 'Add', 1, 2))).toMatchObject({ sum: 3 })
+})
+
 // ------------------------------------------------------------------------------------------------------------ files
 
 test('the timeout of a job starts when its thread has loaded; an abort before that does not end the thread', async () => {

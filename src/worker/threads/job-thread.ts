@@ -2,7 +2,7 @@
 
 import type { ResourceLimits } from 'node:worker_threads'
 import type { JobContext } from '../../job/context.ts'
-import { HighkiqError, messageOf } from '../../job/errors.ts'
+import { HighkiqError, invalidOption, messageOf } from '../../job/errors.ts'
 import { Thread } from '../../thread.ts'
 import { type FromThread, putTogether, type ThreadData, type ToThread } from './wire.ts'
 
@@ -26,9 +26,10 @@ export class JobThread {
   readonly #onEnd: (error: unknown) => void
   #running: Running | undefined
   #error: unknown
+  /** What a job gets that needs the thread after its end. */
+  #died: HighkiqError | undefined
   #hasLoaded = false
   #ending = false
-  #ended = false
   /** The id of the thread. */
   readonly id: number
   /** Rejects when the files can't be loaded. */
@@ -84,8 +85,10 @@ export class JobThread {
     return this.#running?.ctx
   }
 
-  /** @throws a copy of what the handler throws; THREAD_DIED; the reason of the abort, when the handler ignored it */
+  /** @throws a copy of what the handler throws; THREAD_DIED; INVALID_OPTION while it runs a handler; the reason of the abort, when the handler ignored it */
   async run(job: string, ctx: JobContext): Promise<unknown> {
+    if (this.#died) throw this.#died
+    if (this.#running) throw invalidOption(`${job}: middleware called next() again while the handler ran: call it once`)
     const { payload, queue, args, task, activeJob } = ctx
     this.#thread.ref()
     Atomics.store(this.#flag, 0, ctx.interrupted ? 1 : 0)
@@ -121,7 +124,7 @@ export class JobThread {
 
   /** Ends an idle thread gracefully, and a busy one at once. */
   async close(): Promise<void> {
-    if (this.#ended) return
+    if (this.#died) return
     let timer: NodeJS.Timeout | undefined
     const exited = new Promise((resolve) => this.#thread.once('exit', resolve))
     if (this.#running) this.#end()
@@ -165,11 +168,11 @@ export class JobThread {
 
   #exited(): void {
     this.#ending = true
-    this.#ended = true
     const why = this.#error === undefined ? 'it ended by itself' : messageOf(this.#error)
     const died = new HighkiqError('THREAD_DIED', `the thread of the job died: ${why}`, undefined, {
       cause: this.#error,
     })
+    this.#died = died
     this.#settleLoaded(died)
     const { ctx, reject } = this.#running ?? {}
     this.#onEnd(ctx || !this.#hasLoaded ? undefined : this.#error)

@@ -64,14 +64,28 @@ export class ThreadPool implements BackgroundService, Threads {
     if (urls.length === 0) throw noFile(name)
     const kind = JSON.stringify([urls, resourceLimits])
     const thread = this.#popIdle(kind) ?? this.#startThread(kind, urls, resourceLimits, url, inMemory)
-    const release = () => this.#release(kind, thread)
     try {
       await unlessAborted(ctx.signal, thread.loaded)
     } catch (thrown) {
-      void thread.loaded.then(release, () => {})
+      void thread.loaded.then(
+        () => this.#release(kind, thread),
+        () => {},
+      )
       throw thrown
     }
-    return { run: () => thread.run(name, ctx), release }
+    let released = false
+    const runs: Promise<unknown>[] = []
+    const run = () => {
+      const running = released ? Promise.reject(ranLate(name)) : thread.run(name, ctx)
+      runs.push(running)
+      return running
+    }
+    const release = () => {
+      released = true
+      // Middleware may return before the handler does: until then the thread is busy.
+      void Promise.allSettled(runs).then(() => this.#release(kind, thread))
+    }
+    return { run, release }
   }
 
   #startThread(kind: string, files: string[], limits: object, url: string | undefined, inMemory: boolean): JobThread {
@@ -123,6 +137,10 @@ export function threadOptions(thread: boolean | string | URL | ThreadOptions | u
 /** Checks that a thread can find the job, before a worker starts. @throws INVALID_OPTION */
 export function checkThread({ name, options }: JobDefinition, files: readonly unknown[]): void {
   if (options.thread && files.length === 0 && threadOptions(options.thread).file === undefined) throw noFile(name)
+}
+
+function ranLate(name: string): HighkiqError {
+  return invalidOption(`${name}: middleware called next() after it had returned: await next() before you return`)
 }
 
 function noFile(name: string): HighkiqError {

@@ -87,10 +87,10 @@ export function define(hq) {
     const all = []
     for (;;) all.push(new Array(10_000).fill(all.length))
   })
-  hq.job('Careless', { thread }, () => {
+  hq.job('Careless', { thread }, (_ctx, ms = 50) => {
     setTimeout(() => {
       throw new Error('left behind')
-    }, 50)
+    }, ms)
   })
   hq.job('Odd', { thread }, () => () => 'a function')
   hq.job('Pushes', { thread, retry: false }, () => hq.push({ class: 'Other', args: [isMainThread], queue: 'other' }))
