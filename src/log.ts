@@ -1,3 +1,4 @@
+import { write } from 'node:fs'
 import { isatty } from 'node:tty'
 import { threadId } from 'node:worker_threads'
 import type { DestinationStream } from 'pino'
@@ -23,13 +24,38 @@ export function defaultLogger(): Logger {
   return pino({ level: logLevel() }, options.format === 'pretty' ? pretty(file, options) : reformatted(file, options))
 }
 
+/** While the log can't be written, that many characters of it are kept, and newer lines are dropped. */
+const MAX_KEPT = 4 * 1024 * 1024
+
+/** A log that can't be written, such as on a full disk, fails nothing: its lines are kept for a while, then dropped. */
 function destination(file: string | undefined): ReturnType<typeof import('pino').destination> {
   const to = required
     .pino()
-    .destination({ dest: file ?? 2, sync: true, ...(file === undefined ? {} : { mkdir: true }) })
+    .destination({ dest: file ?? 2, sync: true, maxLength: MAX_KEPT, ...(file === undefined ? {} : { mkdir: true }) })
+  to.on('error', onceOnStderr(file))
   // logrotate and the like send this signal when they have moved the file.
-  if (file !== undefined) process.on('SIGUSR2', () => to.reopen())
+  if (file !== undefined) process.on('SIGUSR2', () => reopen(to))
   return to
+}
+
+type Destination = ReturnType<typeof destination>
+
+/** Returns a function that says on standard error, once, why the file can't be written. */
+function onceOnStderr(file: string | undefined): (error: Error) => void {
+  let said = file === undefined
+  return ({ message }) => {
+    if (said) return
+    said = true
+    write(2, `highkiq: the log file ${file} can't be written, and lines may be lost: ${message}\n`, () => {})
+  }
+}
+
+function reopen(to: Destination): void {
+  try {
+    to.reopen()
+  } catch {
+    // It emits the error, too, and goes on writing to the old file.
+  }
 }
 
 function pretty(file: string | undefined, { time }: LineOptions): DestinationStream {

@@ -1,4 +1,5 @@
-import { readFileSync, renameSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect } from 'vitest'
 import { test } from './command.ts'
 
@@ -108,6 +109,33 @@ describe.concurrent('the log of highkiq work', { timeout: 120_000 }, () => {
     expect(log('log/old.log')).not.toContain('stopped')
     expect(log().match(/"msg":"stopped"/g)).toHaveLength(2)
   })
+
+  test.runIf(existsSync('/dev/full')).for(['json', 'plain', 'pretty'])(
+    'a full disk of the log file fails no job, %s',
+    async (format, { folder }) => {
+      folder.write({
+        'jobs.mjs': `
+import { writeFileSync } from 'node:fs'
+import { Highkiq } from 'highkiq'
+export const hq = new Highkiq()
+hq.job('Write', { retry: false }, (ctx, text) => {
+  ctx.log.info({ text: 'x'.repeat(3_000_000) }, 'long')
+  ctx.log.info({ text: 'x'.repeat(3_000_000) }, 'long')
+  writeFileSync('ran-' + text, '')
+})
+`,
+      })
+      for (const text of ['a', 'b']) await folder.run(['enqueue', 'Write', text])
+      const worker = folder.start(['work', '--log-file', '/dev/full', '--log-format', format])
+      await worker.says(/highkiq: the log file \/dev\/full can't be written, and lines may be lost: ENOSPC.*\n/)
+      while (!existsSync(folder.at('ran-a')) || !existsSync(folder.at('ran-b'))) await sleep(20)
+      worker.kill('SIGUSR2')
+      worker.kill('SIGTERM')
+      const { code, stderr } = await worker.ended
+      expect(code).toBe(0)
+      expect(stderr.match(/can't be written/g)).toHaveLength(1)
+    },
+  )
 
   test('SIGUSR2 without a log file does nothing; the title shows the busy slots and the app’s text', async ({
     folder,
