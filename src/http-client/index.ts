@@ -97,8 +97,10 @@ export function createClient(options: ClientOptions = {}): Client {
         ...(body === undefined ? {} : { body: isJson ? JSON.stringify(body) : (body as FileBody) }),
         ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
         ...(signal ? { signal } : {}),
+        // What follows a redirect may send a GET instead.
+        ...(method === 'get' ? {} : { redirect: 'manual' as const }),
       })
-      return read(response)
+      return read(method, response)
     }
   const client = { get: sender('get'), post: sender('post'), patch: sender('patch'), delete: sender('delete') }
   return client as unknown as Client
@@ -126,10 +128,25 @@ function searchOf(query: Record<string, unknown>): string {
 }
 
 /** @throws ApiError */
-async function read(response: Response): Promise<unknown> {
-  if (!response.ok) throw errorOf(response.status, await response.text())
-  if (response.status === 204) return undefined
-  return response.headers.get('content-type')?.startsWith('application/json') ? response.json() : response
+async function read(method: Method, response: Response): Promise<unknown> {
+  const { status, headers, redirected, url } = response
+  const isRead = method === 'get'
+  const isRedirect = response.type === 'opaqueredirect' || (status >= 300 && status < 400)
+  if (!isRead && (redirected || isRedirect)) {
+    await response.body?.cancel()
+    const to = headers.get('location') ?? (redirected ? url : undefined)
+    const where = to === undefined ? '' : ` to ${to}`
+    const advice = 'set url to where the API is, and log in where a proxy asks for it'
+    throw new ApiError('NO_ANSWER', `the request was redirected${where}: ${advice}`, status)
+  }
+  if (!response.ok) throw errorOf(status, await response.text())
+  if (status === 204) return undefined
+  const type = headers.get('content-type')?.toLowerCase() ?? ''
+  if (type.startsWith('application/json')) return response.json()
+  if (isRead ? type.startsWith('text/html') : !type.startsWith('application/x-ndjson')) {
+    throw errorOf(status, await response.text())
+  }
+  return response
 }
 
 function errorOf(status: number, text: string): ApiError {
@@ -139,5 +156,5 @@ function errorOf(status: number, text: string): ApiError {
   } catch {
     // No JSON of Highkiq.
   }
-  return new ApiError('NO_ANSWER', `${status} without an error of Highkiq: ${text.slice(0, 300)}`, status)
+  return new ApiError('NO_ANSWER', `${status} without an answer of Highkiq: ${text.slice(0, 300)}`, status)
 }

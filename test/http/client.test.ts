@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { ApiError, createClient, type Schemas } from 'highkiq/client'
 import { type HttpOptions, serve } from 'highkiq/http'
 import { rolldown } from 'rolldown'
@@ -81,12 +84,51 @@ test('a refused request throws an ApiError with the code of the server', async (
     const { code, status, message } = await refusal(proxied.get('/api/v1/stats'))
     expect([code, status, message]).toEqual(['NO_ANSWER', 502, expect.stringContaining(text)])
   }
+  const page = (type: string) => async () => new Response('<h1>Login</h1>', { headers: { 'content-type': type } })
+  const html = createClient({ url, fetch: page('text/html; charset=utf-8') })
+  const push = { body: { class: 'Row', args: [] } }
+  for (const answer of [html.get('/api/v1/stats'), html.post('/api/v1/jobs', push)]) {
+    expect(await refusal(answer)).toMatchObject({
+      code: 'NO_ANSWER',
+      status: 200,
+      message: expect.stringContaining('<h1>Login</h1>'),
+    })
+  }
+  const plain = createClient({ url, fetch: page('text/plain') })
+  expect(await refusal(plain.post('/api/v1/jobs', push))).toMatchObject({ code: 'NO_ANSWER', status: 200 })
   // An empty name would lead to another route.
   const empty = client.delete('/api/v1/dead/{jid}', { path: { jid: '' } })
   await expect(empty).rejects.toThrow('/api/v1/dead/{jid}: path.jid must not be empty')
   await expect(client.get('/api/v1/stats', { signal: AbortSignal.abort() })).rejects.toMatchObject({
     name: 'AbortError',
   })
+})
+
+test('a push that a proxy redirects throws NO_ANSWER, also when a JSON answer follows', async () => {
+  const { client: direct, url, hq } = await connected()
+  const proxy = createServer((request, response) => {
+    response.writeHead(302, { location: url + request.url }).end()
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  onTestFinished(() => void proxy.close())
+  const { port } = proxy.address() as AddressInfo
+  const client = createClient({ url: `http://127.0.0.1:${port}`, token: TOKEN })
+  await direct.post('/api/v1/jobs', { body: { class: 'Row', args: [1] } })
+  const pushed = client.post('/api/v1/jobs', { body: { class: 'Row', args: [2] } })
+  await expect(pushed).rejects.toMatchObject({
+    ...{ code: 'NO_ANSWER', status: 302 },
+    message: expect.stringContaining(`redirected to ${url}/api/v1/jobs`),
+  })
+  // A fetch that follows redirects whatever it is told.
+  const own = createClient({
+    ...{ url: `http://127.0.0.1:${port}`, token: TOKEN },
+    fetch: (to, init) => fetch(to, { ...init, redirect: 'follow' }),
+  })
+  await expect(own.post('/api/v1/jobs', { body: { class: 'Row', args: [3] } })).rejects.toMatchObject({
+    code: 'NO_ANSWER',
+  })
+  expect((await hq.stats()).enqueued).toBe(1)
 })
 
 test('a wrong route, parameter, body or answer does not compile', () => {
