@@ -44,7 +44,7 @@ export function programOf(app: Runtime): Program {
     drain: (url) => {
       const own = setup.drain(url)
       client.divert(own)
-      app.log.info({ store: url, newJobs: own.url }, `draining ${app.store.url}: new jobs go to ${own.url}`)
+      app.log.info({ store: app.store.url, newJobs: own.url }, `draining ${app.store.url}: new jobs go to ${own.url}`)
     },
     pushed: (request, newJid) => client.pushed(request, newJid),
     cancel: (jids) => cancelJobs(app, jids),

@@ -121,7 +121,10 @@ export class Setup {
   open(url: string): Store {
     const { namespace, redisTimeout, waitForReplicas, redis, wire } = this.options
     const settings = { namespace, redisTimeout, waitForReplicas, redis, wire: wire && sidekiqOf(wire) }
-    return openStore(url, { ...given(settings), warn: (message) => this.log.warn({ store: url }, message) })
+    // The URL of the store, unlike the given one, has no password.
+    const warn = (message: string) => this.log.warn({ store: store.url }, message)
+    const store: Store = openStore(url, { ...given(settings), warn })
+    return store
   }
 
   async close(): Promise<void> {
