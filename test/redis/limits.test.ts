@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Limit, LimitStore } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
-import { until } from '../engine/bench.ts'
+import { bench, gate, Heard, until } from '../engine/bench.ts'
 import { startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
@@ -105,6 +105,36 @@ onRedis('limits on Redis', () => {
     expect(await t.store.metrics.totals()).toMatchObject({ limited: 2500 })
     expect((await zcards()) - before).toBeLessThan(10)
     expect((await t.store.limits.list()).map(({ name }) => name)).toEqual([...names].sort())
+  })
+
+  test('a job whose queue can not be written does not hold up the others of its limit, and runs once it can', async () => {
+    const server = await startServer()
+    const redis = new Redis(server.url())
+    onTestFinished(async () => {
+      redis.disconnect()
+      await server.remove()
+    })
+    const t = bench({ url: server.url() })
+    const api = t.hq.limit('api', { concurrency: 1 })
+    const { opened, open } = gate()
+    const ran = new Heard<string>()
+    const First = t.hq.job('First', { limit: api }, async () => {
+      ran.say('first')
+      await opened
+    })
+    const Job = t.hq.job('Job', { limit: api }, async ({ queue }) => ran.say(queue))
+    await t.work({ concurrency: 5, queues: ['default', 'broken', 'good'] })
+    await First.performAsync()
+    await ran.atLeast(1)
+    for (const [i, queue] of ['broken', 'broken', 'good'].entries()) {
+      await Job.set({ queue }).performAsync()
+      await until(async () => (await t.hq.stats()).limited === i + 1)
+    }
+    await redis.set('queue:broken', 'no list')
+    open()
+    expect(await ran.atLeast(2)).toEqual(['first', 'good'])
+    await redis.del('queue:broken')
+    expect(await ran.atLeast(4)).toEqual(['first', 'good', 'broken', 'broken'])
   })
 
   test('counts of waiting jobs that another program has deleted are forgotten', async () => {

@@ -21,7 +21,7 @@ type Mover = Pick<Engine, 'store' | 'now'>
 
 /**
  * A queue is blocked while it is paused, and while no worker serves it: the jobs of other queues pass its jobs. A check of a
- * limit with many jobs of blocked queues goes on where the one before stopped.
+ * limit with many jobs of blocked queues, or with jobs that the store can't move, goes on where the one before stopped.
  */
 export class LimitedJobs {
   readonly #engine: Mover
@@ -78,7 +78,7 @@ export class LimitedJobs {
     this.#passed.clear()
   }
 
-  /** Moves at most `room` jobs of queues that are not blocked. Resolves with false when it found none. */
+  /** Moves at most `room` jobs of queues that are not blocked. Resolves with false when it found none that it could move. */
   async #moveJobs(name: string, room: number): Promise<boolean> {
     const { store, now } = this.#engine
     const set: LimitedSet = `limited:${name}`
@@ -101,10 +101,14 @@ export class LimitedJobs {
     // The oldest jobs come first again after the end, and always when the pages suffice to reach the first one to move.
     if (after && !isAtEnd && (begin || swaps.length < room)) this.#readTo.set(name, after)
     else this.#readTo.delete(name)
+    if (swaps.length === 0) return false
     // The job that goes to the front last comes first.
-    if (swaps.length > 0) await store.jobSets.swap(set, swaps.toReversed(), now())
-    return swaps.length > 0
+    const answers = await store.jobSets.swap(set, swaps.toReversed(), now())
+    // Jobs that the store can't move stay at the front, where they would hold up all behind them.
+    if (after && answers.includes('error')) this.#readTo.set(name, after)
+    return answers.some((answer) => answer !== 'error')
   }
+
   #moved(entry: Entry, now: number): Swap[] {
     const { text } = entry
     const payload = readPayload(text)
