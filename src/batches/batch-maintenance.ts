@@ -8,6 +8,7 @@
  */
 
 import { jobsInOrder, pages } from '../inspect/walk.ts'
+import { codeOf } from '../job/errors.ts'
 import { given } from '../job/options.ts'
 import type { BatchEffect, BatchProgress, BatchRecord, MemberChange, MemberState } from '../store/contract.ts'
 import type { LeaderLock } from '../worker/background-service.ts'
@@ -45,7 +46,7 @@ interface Part {
 type Parts = Map<string, Part>
 
 export class BatchMaintenance extends Maintenance {
-  readonly #app: Canceller
+  readonly #app: Canceller & Pick<Engine, 'report'>
   readonly #lostAfterMs: number
   readonly #membersPerWalk: number
   readonly #pace: WalkPace
@@ -99,7 +100,13 @@ export class BatchMaintenance extends Maintenance {
     const isNew = this.#requested.size < cancelling.size
     if (cancelling.size === 0 || (!isNew && !this.#cancellingPace.isDue)) return
     await this.#cancellingPace.run(async () => {
-      const removed = await continueCancelling(this.#app, cancelling, this.#requested, () => this.isLeader())
+      const removed = await continueCancelling(
+        this.#app,
+        cancelling,
+        this.#requested,
+        () => this.isLeader(),
+        (thrown, bid) => this.#skip(thrown, bid),
+      )
       // A job that moved meanwhile may have been missed, so a pass that has removed some is repeated at once.
       return removed === 0 && !this.isStopping ? 'done' : 'stopped'
     })
@@ -114,11 +121,22 @@ export class BatchMaintenance extends Maintenance {
       // The end of a batch is progress of the one around it, which is therefore checked before.
       for (const part of [...parts.values()].toSorted((a, b) => a.batch.depth - b.batch.depth)) {
         if (!(await this.isLeader())) return 'stopped'
-        await this.#check(part, suspects, changedAt)
+        try {
+          await this.#check(part, suspects, changedAt)
+        } catch (thrown) {
+          this.#skip(thrown, part.batch.bid)
+        }
       }
     }
     this.#suspects = suspects
     return 'done'
+  }
+
+  /** Reports an error about one batch, so that it does not hold up the others. @throws an error of the whole store */
+  #skip(thrown: unknown, bid: string): void {
+    const code = codeOf(thrown)
+    if (code?.startsWith('STORE_') && code !== 'STORE_UNUSABLE') throw thrown
+    this.#app.report(thrown, { during: 'batch maintenance', bid })
   }
 
   /** Yields the open members of batches without progress, as many at a time as one walk looks for. */

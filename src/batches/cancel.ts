@@ -36,19 +36,32 @@ export async function cancelFlow(app: Canceller, bid: string): Promise<boolean> 
 
 /**
  * Continues to cancel batches while `mayContinue` resolves with true. It requests the cancellation of the jobs of those that
- * are not in `requested`, and adds them to it. @returns how many waiting jobs it has removed
+ * are not in `requested`, and adds them to it. `skip` gets what was thrown for one batch, and throws it if the others can't go on
+ * either. @returns how many waiting jobs it has removed
  */
 export async function continueCancelling(
   app: Canceller,
   cancelling: ReadonlySet<string>,
   requested: Set<string>,
   mayContinue: MayContinue,
+  skip: (thrown: unknown, bid: string) => void,
 ): Promise<number> {
-  const others = [...cancelling].filter((bid) => !requested.has(bid))
-  const { bids, isDone } = await requestAll(app, others, mayContinue)
-  if (!isDone) return 0
-  for (const bid of bids) requested.add(bid)
-  return removeWaiting(app, new Set([...cancelling, ...bids]), mayContinue)
+  const all = new Set(cancelling)
+  for (const one of cancelling) {
+    if (requested.has(one)) continue
+    try {
+      const { bids, isDone } = await requestAll(app, [one], mayContinue)
+      if (!isDone) return 0
+      for (const bid of bids) {
+        requested.add(bid)
+        all.add(bid)
+      }
+    } catch (thrown) {
+      skip(thrown, one)
+      requested.add(one)
+    }
+  }
+  return removeWaiting(app, all, mayContinue)
 }
 
 /**

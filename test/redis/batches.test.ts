@@ -1,5 +1,8 @@
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { BatchMaintenance } from '#dist/batches/batch-maintenance.js'
+import { batchMembers } from '#dist/batches/batch-plugin.js'
+import type { Canceller } from '#dist/batches/cancel.js'
 import { bench } from '../engine/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
@@ -24,5 +27,39 @@ onRedis('batches, beside other programs', () => {
     expect(await hq.store.batches.idle(before, { limit: 1 })).toEqual({ items: [], next })
     const [rest] = (await hq.store.batches.idle(before, { after: next ?? undefined, limit: 1 })).items
     expect(bids).toContain(rest?.bid)
+  })
+
+  test('a batch whose callback can not be pushed keeps no other one from ending, or from being cancelled', async () => {
+    const { hq, clock } = bench({ url: server.url(1) })
+    const redis = new Redis(server.url(1))
+    onTestFinished(() => redis.disconnect())
+    const Work = hq.job('Work', () => {})
+    const Later = hq.job('Later', { queue: 'broken' }, (_ctx, _bid: string) => {})
+    const create = async (n: number) => [
+      await hq.batch({ onComplete: Later }, () => Work.performBulk(Array.from({ length: n }, () => []))),
+      await hq.batch({}, () => Work.performBulk(Array.from({ length: n }, () => []))),
+    ]
+    const [, lost = ''] = await create(1)
+    await redis.del('queue:default')
+    const [broken = '', cancelled = ''] = await create(2)
+    // Their processes have died before they have requested the cancellation of a job.
+    for (const bid of [broken, cancelled]) await hq.store.batches.cancel(bid, clock.now())
+    await redis.set('queue:broken', 'no list')
+    const errors: string[] = []
+    const app = { store: hq.store, now: clock.now, keepEnd: async () => {} }
+    const report = (thrown: unknown) => void errors.push((thrown as Error).message)
+    const effects: Canceller['effects'] = (payload, outcome) => batchMembers.effects?.(payload, outcome, clock.now)
+    const options = { everySeconds: 1, lostAfterMs: 0, walkingPart: 1e9 }
+    const maintenance = new BatchMaintenance({ ...app, report, effects }, options)
+    onTestFinished(() => maintenance.stop())
+    for (clock.ahead = 10; clock.ahead <= 40; clock.ahead += 10) await maintenance.run()
+    expect(await hq.batches.get(cancelled)).toMatchObject({ state: 'failed', failed: 2 })
+    expect(await hq.batches.get(lost)).toMatchObject({ state: 'failed', failed: 1 })
+    expect(errors).toContainEqual(expect.stringContaining('queue:broken'))
+    expect(await hq.batches.get(broken)).toMatchObject({ state: 'running', pending: 2 })
+    await redis.del('queue:broken')
+    for (; clock.ahead <= 80; clock.ahead += 10) await maintenance.run()
+    expect(await hq.batches.get(broken)).toMatchObject({ state: 'failed', failed: 2 })
+    expect(await redis.llen('queue:broken')).toBe(2)
   })
 })
