@@ -1,3 +1,4 @@
+import { HighkiqError } from 'highkiq'
 import { expect, test } from 'vitest'
 import { bench, gate, Heard, until } from './bench.ts'
 
@@ -211,3 +212,32 @@ test('wrong names and numbers are refused with what is right', async () => {
     ['queue:a:b c#3', 1],
   ])
 })
+
+test.each(['job', 'within'])(
+  'a slot of a limit that was only set is free again after the answer of the store was lost (%s)',
+  async (kind) => {
+    const t = bench()
+    const { limits } = t.hq.store
+    const { acquire } = limits
+    let lost = 0
+    limits.acquire = async (...request) => {
+      const answer = await acquire.call(limits, ...request)
+      if (lost++ === 0) throw new HighkiqError('STORE_UNREACHABLE', 'the answer was lost')
+      return answer
+    }
+    const ended = new Heard<string>()
+    const api = t.hq.limit('api', { rate: 100, per: '1s' })
+    t.hq.job('Mail', { queue: 'mail' }, async ({ jid }) => void ended.say(jid))
+    t.hq.job('Call', async (ctx) => {
+      await expect(api.within(ctx, () => {})).rejects.toThrow('the answer was lost')
+      ended.say(ctx.jid)
+    })
+    await t.hq.limits.set(kind === 'job' ? 'queue:mail' : 'shared:api', { concurrency: 1 })
+    await t.work({ queues: ['default', 'mail'] })
+    const jid = await t.hq.push(
+      kind === 'job' ? { class: 'Mail', args: [], queue: 'mail' } : { class: 'Call', args: [] },
+    )
+    expect(await ended.atLeast(1)).toEqual([jid])
+    await until(async () => (await t.hq.limits.list()).every(({ used }) => used === 0))
+  },
+)

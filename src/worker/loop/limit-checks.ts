@@ -97,7 +97,12 @@ export class LimitChecks {
     } catch (thrown) {
       const jids = checks.map(({ attempt }) => attempt.payload.jid)
       this.#engine.report(thrown, { during: 'asking for room in a limit', jids })
-      for (const { attempt } of checks) if (isCurrent(attempt)) requeue(attempt)
+      for (const { attempt, limits } of checks) {
+        if (!isCurrent(attempt)) continue
+        // The store may have given slots all the same, also of limits that have some only because they were set.
+        attempt.slotReleases = this.#releasesOf(attempt, limits)
+        requeue(attempt)
+      }
       return
     }
     // An attempt that cannot start must not end the others of the same answer: they may run.

@@ -32,17 +32,27 @@ export async function runWithin<Result>(
   let { max } = limit
   const release: ReleaseSlotEffect = { kind: 'release-slot', limit: limit.name, owner, ticket }
   const until = performance.now() + wait * 1000
+  const releaseAtEnd = () => {
+    if (attempt.slotReleases?.includes(release)) return
+    attempt.slotReleases = [...(attempt.slotReleases ?? []), release]
+  }
   // Whatever happens, the step that settles the attempt releases the slot.
-  if (limit.max > 0) attempt.slotReleases = [...(attempt.slotReleases ?? []), release]
+  if (limit.max > 0) releaseAtEnd()
+  const ask = async () => {
+    try {
+      return (await store.limits.acquire(owner, [{ ticket, limits: [limit] }])) as [LimitAnswer]
+    } catch (thrown) {
+      // The store may have given a slot all the same, also of a limit that has some only because they were set.
+      releaseAtEnd()
+      throw thrown
+    }
+  }
   try {
     for (;;) {
-      const [answer] = (await store.limits.acquire(owner, [{ ticket, limits: [limit] }])) as [LimitAnswer]
-      const { over, ms, slots = [limit.max] } = answer
+      const [{ over, ms, slots = [limit.max] }] = await ask()
       max = slots[0] as number
       // The limit may have slots only because they were set.
-      if (max > 0 && !attempt.slotReleases?.includes(release)) {
-        attempt.slotReleases = [...(attempt.slotReleases ?? []), release]
-      }
+      if (max > 0) releaseAtEnd()
       if (over === null) held.add(release)
       checkRuns(attempt, named)
       const pause = over !== null && max > 0 ? Math.min(ms, SLOT_ASK_MS) : ms
