@@ -23,6 +23,10 @@ function blockUntil(file, andMs = 0) {
 }
 
 hq.job('Stuck', (_ctx, file, andMs) => blockUntil(file, andMs))
+hq.job('StuckWithResult', { keepResult: 60 }, (_ctx, file) => {
+  blockUntil(file)
+  return 'late'
+})
 hq.job('StuckLater', async (_ctx, file) => {
   await nextTurn()
   blockUntil(file)

@@ -71,6 +71,25 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0, fetched: 0 })
     })
 
+    test('a process that was stopped keeps no result of a job that another process has settled', async () => {
+      const t = await onStore()
+      t.hq.job('StuckWithResult', { keepResult: 60 }, async () => 'new')
+      const child = new Blocker(t.url)
+      const jid = (await t.hq.push({ class: 'StuckWithResult', args: [child.file] })) as string
+      await child.tells('began')
+      await child.freeze(t)
+      const here = await t.work({ leaseSeconds: 1 })
+      expect(await t.hq.result(jid)).toBe('new')
+      await t.settled()
+      await here.stop()
+      child.release()
+      child.kill('SIGCONT')
+      await child.tells('error', 2)
+      await t.hq.push({ class: 'Quick', args: [1] })
+      await child.tells('ran')
+      expect(await t.hq.result(jid, { timeout: 0 })).toBe('new')
+    })
+
     test('a process that is frozen while it starts 200 jobs starts none that others have settled', async () => {
       const t = await onStore()
       const ran = new Heard<string>()
