@@ -335,7 +335,8 @@ export class Highkiq extends Inspection {
    * On PostgreSQL, with a pool of `pg`: runs `work` in a transaction on one of its clients. What `work`, and all that it calls and
    * awaits, pushes is stored through that client when `work` has resolved, and then committed. If `work` throws, or a push
    * in it is refused, everything is rolled back.
-   * @throws what `work` throws; UNIQUE_CONFLICT, QUEUE_FULL; NO_TRANSACTION on other stores
+   * @throws what `work` throws; UNIQUE_CONFLICT, QUEUE_FULL; NO_TRANSACTION on other stores; PushError when the answer to the COMMIT is
+   * lost, so that all of it is stored, or nothing
    *
    * @example await hq.transaction(pool, async (client) => { await client.query('INSERT …'); await HardJob.performAsync(7) })
    */
