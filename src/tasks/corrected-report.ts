@@ -113,10 +113,7 @@ function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string |
   const nameOf = (reason: Reason, names: readonly string[]) => reasonNames(own ?? [], languageOf(names))[reason]
   const column: Layout['column'] = (reason, values) =>
     reasonsOf(values)[reason] ?? nameOf(reason, header ?? Object.keys(values))
-  const columns = columnsIn(
-    header?.map((name) => ({ name, own: plain(name) as string })),
-    own ?? [],
-  )
+  const columns = columnsIn(header, own ?? [])
   const absent = (own ?? []).filter((name) => header && !columns.has(name))
   if (header && rowKey === undefined && !ofHeader?.['row key']) absent.unshift(nameOf('row key', header))
   if (absent.length > 0) throw missing(absent)
@@ -130,12 +127,7 @@ function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string |
         const { job: _, arguments: __, ...found } = reasonsOf(values)
         const reasons = new Set(Object.values(found))
         const names = Object.keys(values).filter((name) => !reasons.has(name))
-        const cells = new Map(
-          names.map((name) => {
-            const own = plain(name) as string
-            return [own, header ? cell(values[name], stored[own]) : values[name]]
-          }),
-        )
+        const cells = new Map(names.map((name) => [name, header ? cell(values[name], stored[name]) : values[name]]))
         // An empty cell is a key that the row does not have.
         for (const [name, value] of cells) if (header && value === '' && stored[name] !== '') cells.delete(name)
         const before = Object.keys(stored).filter((name) => cells.has(name))
@@ -157,12 +149,12 @@ function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string |
 }
 
 /**
- * Returns the name that each column of the imported file has in the report: one with an apostrophe before a formula, or
- * with line breaks that a spreadsheet has changed.
+ * Returns the name that each column of the imported file has in the report, whose line breaks a spreadsheet may have
+ * changed.
  */
-function columnsIn(header: readonly { name: string; own: string }[] = [], own: readonly string[]): Map<string, string> {
-  const there = new Map(header.map(({ name, own }) => [withPlainBreaks(own), name]))
-  const exact = new Set(header.map(({ name }) => name))
+function columnsIn(header: readonly string[] = [], own: readonly string[]): Map<string, string> {
+  const there = new Map(header.map((name) => [withPlainBreaks(name), name]))
+  const exact = new Set(header)
   return new Map(
     own.flatMap((name) => {
       const column = exact.has(name) ? name : there.get(withPlainBreaks(name))

@@ -102,13 +102,21 @@ for (const format of FORMATS) {
 
   test(`columns that look like formulas are read back from a report in ${format}`, async () => {
     const { hq, folder } = newApp()
-    const source = Buffer.from("@id,name,-,'=x,+1\n1,good,a,b,c\n2,bad,d,e,f\n")
-    const task = await hq.tasks.import(picky(hq), source)
+    const source = Buffer.from("@id,name,-,'=x,=x,+1\n1,good,a,b,c,d\n2,bad,e,f,g,h\n")
+    const Row = picky(hq)
+    const task = await hq.tasks.import(Row, source)
     await ended(hq, task)
     const path = join(folder, `out.${format}`)
     await task.report(path)
     expect(await corrected(path, hq, task)).toMatchObject([
-      { index: 1, args: [{ '@id': '2', name: 'bad', '-': 'd', "'=x": 'e', '+1': 'f' }] },
+      { index: 1, args: [{ '@id': '2', name: 'bad', '-': 'e', "'=x": 'f', '=x': 'g', '+1': 'h' }] },
+    ])
+    const objects = await hq.tasks.import(Row, Buffer.from(`{"'=x":"bad","=x":"y"}\n{"=x":"bad"}\n`))
+    await ended(hq, objects)
+    await objects.report(path)
+    expect(await corrected(path, hq, objects)).toMatchObject([
+      { index: 0, args: [{ "'=x": 'bad', '=x': 'y' }] },
+      { index: 1, args: [{ '=x': 'bad' }] },
     ])
   })
 
