@@ -23,7 +23,7 @@ const navOf = (sidebar) => sidebar.map(({ text, items: [first] }) => ({ text, li
 
 export default defineConfig({
   title: 'Highkiq',
-  description: 'Background jobs for Node.js, on SQLite or Redis',
+  description: 'Background jobs for Node.js, on SQLite, Redis or PostgreSQL',
   srcDir: 'pages', // the copy of docs/ that build.js makes
   outDir: 'dist',
   // The search index and the API are large, and loaded when they are needed.
