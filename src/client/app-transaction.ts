@@ -275,11 +275,13 @@ function noTransaction(url: string, isOwn: boolean): HighkiqError {
   return new HighkiqError('NO_TRANSACTION', `${url} stores no jobs through a connection of PostgreSQL: ${advice}`)
 }
 
+/** The codes of a lost connection, also of a program between, of a server that ends or fails, and of an unknown outcome. */
+const UNCLEAR = /^(08|57P|58|XX|40003)/
+
 /** Returns whether the server itself has answered that it did not commit. */
 function isRefused(thrown: unknown): boolean {
-  const { severity, code } = (thrown ?? {}) as { severity?: unknown; code?: unknown }
-  // Class 08: of a program between, which has lost the server.
-  return severity === 'ERROR' && !String(code).startsWith('08')
+  const { code } = (thrown ?? {}) as { code?: unknown }
+  return /^[0-9A-Z]{5}$/.test(String(code)) && !UNCLEAR.test(String(code))
 }
 
 function commitLost(cause: unknown, ids: string[]): PushError {

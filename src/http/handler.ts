@@ -12,7 +12,7 @@ import type { Peer } from './access/local.ts'
 import { APP_ROUTE } from './pages.ts'
 import { ROUTES } from './route-table.ts'
 import { loginRequired } from './routes/login.ts'
-import { errorAnswer, forStrangers, invalid } from './server/answer.ts'
+import { errorAnswer, invalid, withoutServerDetails } from './server/answer.ts'
 import { checkType, limitWaiting } from './server/body.ts'
 import { errorPage } from './server/html-page.ts'
 import { membersIn, readParameters } from './server/parameter.ts'
@@ -171,7 +171,7 @@ function refusal(thrown: unknown, { signal }: Request, { hq, server }: Arrival, 
   const isLeft = signal.aborted && thrown === signal.reason
   if (!isLeft && (!code || statusOfCode(code) >= 500)) hq.log.error({ err: thrown }, 'a request failed')
   // The message of a failure of the server may name its store.
-  const shown = isOperator ? thrown : forStrangers(thrown)
+  const shown = isOperator ? thrown : withoutServerDetails(thrown)
   return errorAnswer(shown, code === 'UNAUTHORIZED' ? server.access.challenge : {})
 }
 

@@ -124,9 +124,9 @@ export async function readMatching<Item extends { text: string }>(
   const matching = ({ items, ...page }: Scan<Item>) => ({ ...page, items: items.filter(({ text }) => matches(text)) })
   if (!hides) return matching(await read(limit))
   const whole = await read(WHOLE_PAGE)
-  let found = 0
-  const last = whole.items.findIndex(({ text }) => matches(text) && ++found === limit)
-  return matching(last === -1 ? whole : await read(last + 1))
+  const found = [...whole.items.entries()].filter(([, { text }]) => matches(text))
+  const last = found[limit - 1]?.[0]
+  return last === undefined ? { ...whole, items: found.map(([, item]) => item) } : matching(await read(last + 1))
 }
 
 /** Returns the sets of the jobs that wait for room in a limit. */

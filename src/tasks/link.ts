@@ -186,12 +186,9 @@ export function linksOf(app: LinkStore, secret: () => Promise<string>) {
       }
       const isCurrent = version === (await versionOf(subject))
       if (isCurrent && (!from || from.version === (await listVersion(from.list)))) {
+        const ofTask = 'task' in subject && !from ? `task ${subject.task}` : undefined
         const list = 'task' in subject ? from?.list : listOf(subject.meta)
-        return {
-          rights,
-          isRedacted,
-          holder: list === undefined ? `task ${'task' in subject && subject.task}` : `list ${list}`,
-        }
+        return { rights, isRedacted, holder: ofTask ?? `list ${list}` }
       }
       throw new HighkiqError('UNAUTHORIZED', 'this link was revoked: request a new link')
     },

@@ -186,7 +186,7 @@ test('a caller without a login does not see why the store fails, and an operator
   const { call, handle, log } = api({ ...options, app: { url: `redis://ann:pw@${address}/3`, redisTimeout: 0.3 } })
   for (const open of ['/healthz', `${path}?token=${token}`]) {
     const { status, body } = await call('GET', open)
-    const message = 'the server can not reach its store now: try again later'
+    const message = "the server can't answer now: try again later"
     expect([status, body.error], open).toEqual([503, { code: 'STORE_UNREACHABLE', message }])
   }
   const operator = await call('GET', path, { headers })

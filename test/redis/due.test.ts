@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { bench, Heard, promptly } from '../engine/bench.ts'
+import { bench, Heard, promptly, until } from '../engine/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
@@ -32,7 +32,7 @@ onRedis('due jobs beside a key of another type', () => {
     expect(await promptly(2, ran.atLeast(1))).toEqual(['scheduled'])
     await promptly(
       2,
-      emptied(() => hq.store.jobSets.size('dead')),
+      until(async () => (await hq.store.jobSets.size('dead')) === 0),
     )
   })
 
@@ -59,7 +59,3 @@ onRedis('due jobs beside a key of another type', () => {
     expect(await hq.store.jobSets.size('retry')).toBe(150)
   })
 })
-
-async function emptied(size: () => Promise<number>): Promise<void> {
-  while ((await size()) > 0) await new Promise((resolve) => setTimeout(resolve, 5))
-}

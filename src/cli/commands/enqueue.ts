@@ -135,9 +135,10 @@ function duration(text: string): string {
 const ISO_8601 = /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i
 
 export function date(text: string): Date {
-  // `Date` alone takes nearly everything: 5 is a day in 2001.
+  // `Date` alone takes nearly everything: 5 is a day in 2001, and February 30 a day in March.
   const at = new Date(ISO_8601.test(text) ? text : Number.NaN)
-  if (Number.isNaN(at.getTime())) {
+  const day = new Date(`${text.slice(0, 10)}T00:00Z`)
+  if (Number.isNaN(at.getTime()) || day.getUTCDate() !== Number(text.slice(8, 10))) {
     throw new InvalidArgumentError('It must be a time in ISO 8601, such as 2026-12-01T08:00:00Z.')
   }
   return at

@@ -13,6 +13,7 @@ import { type Column, count, plural, printResult, shortTime, table, time } from 
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { confirm, onInterrupt } from '../terminal.ts'
 import { CliError, collect, someOf, wholeNumber } from '../usage.ts'
+import { date } from './enqueue.ts'
 import { MOVE } from './job-sets.ts'
 
 interface FilterOptions
@@ -181,10 +182,8 @@ function membersOf(flag: string, texts: readonly string[]): Record<string, strin
 }
 
 function ago(text: string): Date {
-  const date = new Date(/^\d{4}-/.test(text) ? text : Number.NaN)
-  if (!Number.isNaN(date.getTime())) return date
   try {
-    return new Date(Date.now() - seconds(text) * 1000)
+    return /^\d{4}-/.test(text) ? date(text) : new Date(Date.now() - seconds(text) * 1000)
   } catch {
     throw new InvalidArgumentError('It must be a time in ISO 8601, or how long ago, such as 2h.')
   }

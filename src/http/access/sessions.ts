@@ -46,6 +46,8 @@ export class Sessions {
     } catch {
       // The next request after a while asks again.
     }
+    // It may have been ended here meanwhile.
+    if (this.#known.get(id)?.hasEnded) return true
     this.#remember(id, hasEnded)
     return hasEnded
   }

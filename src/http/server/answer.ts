@@ -34,11 +34,11 @@ export function errorBody(thrown: unknown): ErrorBody {
 }
 
 /** Returns the error that callers without a login see: of a failure of the server only its code and a plain sentence. */
-export function forStrangers(thrown: unknown): unknown {
+export function withoutServerDetails(thrown: unknown): unknown {
   const code = codeOf(thrown)
   if (!code || statusOfCode(code) < 500) return thrown
-  const isAway = statusOfCode(code) === 503
-  return new HighkiqError(code, isAway ? 'the server can not reach its store now: try again later' : FAILED)
+  const isTemporary = statusOfCode(code) === 503
+  return new HighkiqError(code, isTemporary ? "the server can't answer now: try again later" : FAILED)
 }
 
 const FAILED = 'the server could not do this: its log says why'

@@ -45,7 +45,7 @@ export class DueJobs extends Periodic {
   /** Seconds by which jobs were postponed that could not be moved, by their text. */
   readonly #delays = new Map<string, number>()
   /** The jobs whose client middleware has not answered yet, by `keyOf`. */
-  readonly #unready = new Map<string, Promise<unknown>>()
+  readonly #unready = new Set<string>()
   /** The outcomes of jobs that are deleted. */
   readonly #outcomes = new WeakMap<Swap, Outcome>()
 
@@ -99,7 +99,8 @@ export class DueJobs extends Periodic {
       if (!(await this.#lock.acquire()) || this.#unready.size >= MOST_UNREADY) return null
       const now = this.#engine.now()
       const { entries, next } = await this.#engine.store.jobSets.due(set, now, BATCH + this.#unready.size)
-      const others = entries.filter((entry) => !this.#unready.has(keyOf(set, entry)))
+      const isNew = (entry: Entry) => !this.#unready.has(keyOf(set, entry))
+      const others = this.#unready.size === 0 ? entries : entries.filter(isNew)
       const moved = others.length > 0 && (await this.#move(set, others))
       if (next !== null && next * 1000 > now) return next * 1000 - this.#engine.now()
       // Entries that can't be moved must not block the other set.
@@ -146,14 +147,14 @@ export class DueJobs extends Periodic {
   /** Moves a job when its client middleware has answered, without blocking the others. */
   #moveOnceReady(set: SetName, entry: Entry, preparing: Promise<Swap>): void {
     const key = keyOf(set, entry)
-    const moving = preparing
+    this.#unready.add(key)
+    void preparing
       .then((swap) => this.#swap(set, [swap]))
       .catch((thrown) => {
         // Another worker moves the job.
         if (!this.isStopping) this.#engine.report(thrown, { during: 'moving due jobs' })
       })
       .finally(() => this.#unready.delete(key))
-    this.#unready.set(key, moving)
   }
 
   /** Resolves with false when no entry was moved. */
