@@ -32,6 +32,9 @@ export interface JobSetStore {
   size(set: SetName): Promise<number>
   /** Returns a page in the order of (score, text), from behind `after`, which need not be in the set. */
   page(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]>
-  /** Keeps the newest `max` entries, and of those the entries with a score ≥ `since`. */
+  /**
+   * Keeps the newest `max` entries, and of those the entries with a score ≥ `since`. A store on a server lowers `since` by how far
+   * the clock of the caller's machine is ahead of the server's, so that one wrong clock removes nothing that others keep.
+   */
   prune(set: SetName, max: number, since: number): Promise<void>
 }

@@ -17,7 +17,8 @@ export type HeldLock = Pick<UniqueLock, 'key' | 'holder'>
 export interface UniqueStore {
   /**
    * Returns a page of the locks that are held at `now`, in any order; the number of locks is about `limit`. A lock that is
-   * held during the whole listing comes at least once. Locks whose time is over are deleted.
+   * held during the whole listing comes at least once. Locks whose time is over are deleted, on a server by its clock when the
+   * caller's is ahead.
    */
   list(
     page: { after?: string | undefined; limit: number },
