@@ -184,6 +184,20 @@ test('stop ends also when the app’s clock stands still', async () => {
   expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 1 })
 })
 
+test('handlers of shutdown and exit that never end do not keep the worker from stopping', async () => {
+  const t = bench()
+  t.hq.on('shutdown', () => new Promise(() => {}))
+  t.hq.on('exit', () => new Promise(() => {}))
+  const worker = await t.work({ timeout: 0.01 })
+  await promptly(4, worker.stop())
+  const lines = t.log.lines.filter(({ about }) => about.event !== undefined)
+  expect(lines.map(({ level, about }) => [level, about.event])).toEqual([
+    ['warn', 'shutdown'],
+    ['warn', 'exit'],
+  ])
+  expect(await t.hq.store.workers.leases()).toEqual([])
+})
+
 test('stopping twice is stopping once', async () => {
   const t = bench()
   let exits = 0

@@ -33,6 +33,8 @@ const RELEASE_MS = 5000
 const SETTLE_MS = 2000
 /** Milliseconds to end the background services, even after the deadline. */
 const SERVICES_MS = 500
+/** Milliseconds that the handlers of `shutdown`, and those of `exit`, get even after the deadline. */
+const HANDLERS_MS = 500
 /** The longest time of a timer, in milliseconds. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
@@ -310,7 +312,11 @@ export class Worker extends WorkerProcess {
       await idleWithin(GRACE_MS, this.#executors, this.#engine)
     }
     await withinDeadline(quieting, SETTLE_MS + SERVICES_MS, 0, GRACE_MS)
-    await emit('shutdown')
+    const handled = async (event: 'shutdown' | 'exit', reserveMs: number) => {
+      if (await withinDeadline(emit(event), reserveMs, HANDLERS_MS)) return
+      log.warn({ event }, `a handler of hq.on('${event}') has not ended in time: the stop goes on without it`)
+    }
+    await handled('shutdown', SETTLE_MS + SERVICES_MS)
     const late = this.#attempts
     const settled = this.#stopExecutors(late.length)
     if (!(await withinDeadline(settled, SERVICES_MS, SETTLE_MS))) {
@@ -320,7 +326,7 @@ export class Worker extends WorkerProcess {
       )
     }
     await this.#leave(Math.max(deadline - performance.now(), SERVICES_MS))
-    await emit('exit')
+    await handled('exit', 0)
     this.#state = 'stopped'
     for (const resolve of this.#whenStopped.splice(0)) resolve()
   }
