@@ -29,10 +29,18 @@ const server = createServer((request, response) => {
 })
 server.listen(Number(PORT), HOST, () => console.log(`http://localhost:${PORT} pushes jobs; the dashboard is at /jobs/`))
 
+function stop(): void {
+  server.close(() => void hq.close())
+  // The dashboard's streams stay open for ever.
+  setTimeout(() => server.closeAllConnections(), 2_000).unref()
+}
+
+let stopping = 0
 for (const signal of ['SIGTERM', 'SIGINT']) {
-  process.once(signal, () => {
-    server.close(() => void hq.close())
-    // The dashboard's streams stay open for ever.
-    setTimeout(() => server.closeAllConnections(), 2_000).unref()
+  process.on(signal, () => {
+    if (stopping === 0) stop()
+    // npm sends a Ctrl-C of the terminal a second time; a later one ends the process at once.
+    else if (performance.now() - stopping > 500) process.exit(1)
+    stopping ||= performance.now()
   })
 }

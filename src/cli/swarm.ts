@@ -8,6 +8,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { type Logger, VERSION } from '../index.ts'
+import { signalCopies } from '../job/signal-copies.ts'
 import type { Systemd } from './systemd.ts'
 
 /** `rescue` asks to rescue the jobs of a sibling that died. */
@@ -52,6 +53,7 @@ class Swarm {
   /** Milliseconds before a child that died early is started again, by its number. */
   readonly #delays = new Map<number, number>()
   readonly #timers = new Set<NodeJS.Timeout>()
+  readonly #isCopy = signalCopies()
   /** Whether any child was ever ready: the app can be loaded, so later failures may be temporary. */
   #booted = false
   /** Whether systemd was told that all children are ready. */
@@ -83,6 +85,7 @@ class Swarm {
   }
 
   #stop(): void {
+    if (this.#isCopy()) return
     const { log, systemd } = this.#options
     if (this.#stopRequested) {
       for (const { process: child } of this.#children) child.kill('SIGKILL')

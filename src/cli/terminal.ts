@@ -1,6 +1,7 @@
 /** Asks for confirmation, and handles Ctrl-C. */
 
 import { createInterface } from 'node:readline/promises'
+import { signalCopies } from '../job/signal-copies.ts'
 import { io } from './io.ts'
 import { CliError } from './usage.ts'
 
@@ -33,8 +34,10 @@ export interface Interrupt {
 /** The first Ctrl-C (or SIGTERM) runs `first`, and by default aborts `signal`; the second ends the process at once. */
 export function onInterrupt(first?: (abort: () => void) => void): Interrupt {
   const controller = new AbortController()
+  const isCopy = signalCopies()
   let exitCode = 0
   const handler = (name: NodeJS.Signals) => {
+    if (isCopy()) return
     const again = exitCode !== 0
     exitCode = CODES[name as keyof typeof CODES]
     if (again) process.exit(exitCode)

@@ -31,12 +31,25 @@ test('a second SIGTERM ends the process at once, with 1; its jobs run on other w
   await child.tells('began')
   child.kill('SIGTERM')
   await child.tells('logged')
-  child.kill('SIGTERM')
+  const again = setInterval(() => child.kill('SIGTERM'), 100)
   expect(await child.exited).toEqual({ code: 1, signal: null })
+  clearInterval(again)
   expect(child.all('exit')).toEqual([])
   t.hq.job('Deaf', async (_ctx, n: number) => ran.say(n))
   await t.work({ leaseSeconds: 1 })
   expect(await ran.atLeast(1)).toEqual([1])
+})
+
+test('a signal that comes twice at once, as from a terminal and from npm, lets the running job end', async () => {
+  const t = bench()
+  await t.hq.push({ class: 'Deaf', args: [1, 1500] })
+  const child = new Child(t.url, { timeout: 60 })
+  await child.tells('began')
+  // Two of one kind could arrive as one.
+  child.kill('SIGINT')
+  child.kill('SIGTERM')
+  expect(await child.exited).toEqual({ code: 0, signal: null })
+  expect(child.all('ended')).toHaveLength(1)
 })
 
 test('SIGTSTP makes the worker quiet: it fetches nothing, running jobs continue, and SIGTERM still ends it', async () => {

@@ -2,6 +2,7 @@
 
 import { checkOptions } from '../../job/options.ts'
 import { plural } from '../../job/plural.ts'
+import { signalCopies } from '../../job/signal-copies.ts'
 import type { SlotOptions } from '../../job/slots.ts'
 import { within } from '../../job/wait.ts'
 import { readConcurrency, type Signal } from '../../store/contract.ts'
@@ -27,6 +28,7 @@ export abstract class WorkerProcess {
   /** Never resolves: the process ends first. */
   #exiting: Promise<never> | undefined
   #callbacks: RunOptions = {}
+  readonly #isCopy = signalCopies()
 
   protected abstract readonly engine: Engine
   protected abstract readonly about: WorkerAbout
@@ -49,7 +51,8 @@ export abstract class WorkerProcess {
 
   /**
    * Starts the worker and runs until SIGTERM or SIGINT. SIGTSTP makes it quiet, SIGTTIN logs the running jobs, and SIGUSR2
-   * makes loggers reopen their files. A second SIGTERM or SIGINT ends the process at once: other workers rescue its jobs.
+   * makes loggers reopen their files. A second SIGTERM or SIGINT, half a second later or more, ends the process at once: other
+   * workers rescue its jobs.
    * An uncaught error stops the worker gracefully: see `Highkiq.onFatal`.
    */
   async run(options: RunOptions = {}): Promise<void> {
@@ -91,6 +94,8 @@ export abstract class WorkerProcess {
     else if (order === 'TTIN') this.dump()
     else if (order !== 'TERM' && order !== 'INT') {
       log.warn({ order }, 'ignored an unknown signal: a worker knows TSTP, TERM, TTIN and CONCURRENCY JOBS CAPSULE')
+    } else if (this.#isCopy()) {
+      return
     } else if (this.ownsProcess && this.isStopping) {
       const { onSecondSignal = () => process.exit(1) } = this.#callbacks
       onSecondSignal()
