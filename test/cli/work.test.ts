@@ -121,6 +121,16 @@ describe.concurrent('highkiq work', () => {
     expect(await folder.json('stats')).toMatchObject({ processed: 1, enqueued: 0 })
   })
 
+  test('SIGTERM while the files of -r are loaded ends the process with 0', async ({ folder }) => {
+    folder.write({
+      'jobs.mjs': "console.error('LOADING'); await new Promise((resolve) => setTimeout(resolve, 60_000))",
+    })
+    const worker = folder.start(['work', '-r', 'jobs.mjs'])
+    await worker.says(/LOADING/)
+    worker.kill('SIGTERM')
+    expect(await worker.ended).toMatchObject({ code: 0, stderr: 'LOADING\n' })
+  })
+
   test('a second SIGTERM stops at once, and the next worker runs the job', async ({ folder }) => {
     folder.write({ 'jobs.mjs': SLOW })
     await folder.run(['enqueue', 'Slow'])
@@ -128,8 +138,9 @@ describe.concurrent('highkiq work', () => {
     await worker.says(/BEGUN/)
     worker.kill('SIGTERM')
     await worker.says(/stopping/)
-    worker.kill('SIGTERM')
+    const again = setInterval(() => worker.kill('SIGTERM'), 100)
     const { code, stderr } = await worker.ended
+    clearInterval(again)
     expect(code).toBe(1)
     expect(stderr).not.toContain('ENDED')
 

@@ -49,16 +49,38 @@ export function register(program: Command): void {
   withSettings(command)
     .version(VERSION, '-V, --version')
     .addHelpText('after', EXAMPLES)
-    .action(async () => work(await resolveSettings(command)))
+    .action(async () => {
+      const starting = new Starting()
+      try {
+        await work(await resolveSettings(command), starting)
+      } finally {
+        starting.end()
+      }
+    })
 }
 
-async function work(resolved: Resolved): Promise<void> {
+/** Ends the process at SIGTERM and SIGINT until the worker handles them. Linux ignores them for PID 1 without a handler. */
+class Starting {
+  readonly #exit = () => process.exit(0)
+
+  constructor() {
+    for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, this.#exit)
+  }
+
+  end(): void {
+    for (const signal of ['SIGTERM', 'SIGINT']) process.off(signal, this.#exit)
+  }
+}
+
+async function work(resolved: Resolved, starting: Starting): Promise<void> {
   const { settings, environment } = resolved
   io().env.NODE_ENV ||= environment
   say(settings)
   const files = jobsFiles('work', settings.require)
   if (settings.web !== undefined) await checkHost(settings.webHost ?? WEB_HOST)
   const child = Child.fromEnvironment()
+  // The parent sees that a signal ended it.
+  if (child) starting.end()
   const { url, drain, processes = 1, maxMemory, tag = appFolder() } = settings
   if (drain && (url === undefined || processes > 1)) {
     throw new CliError('--drain needs --url (the store to empty) and a single process', 2)
@@ -67,17 +89,22 @@ async function work(resolved: Resolved): Promise<void> {
   if (!child && !drain && (processes > 1 || maxMemory !== undefined)) {
     const log = defaultLogger()
     const systemd = systemdOf(() => log)
-    setExitCode(await runSwarm({ processes, maxMemory, tag, log, systemd }))
+    const ended = runSwarm({ processes, maxMemory, tag, log, systemd })
+    starting.end()
+    setExitCode(await ended)
     await systemd?.end()
     return
   }
-  await withApp({ require: files, url, drain }, (hq) => runWorker(hq, { ...resolved, tag, child }))
+  await withApp({ require: files, url, drain }, (hq) => runWorker(hq, { ...resolved, tag, child, starting }))
 }
 
-async function runWorker(
-  hq: Highkiq,
-  { settings, file, notes, tag, child }: Resolved & { tag: string; child: Child | undefined },
-): Promise<void> {
+interface Running extends Resolved {
+  tag: string
+  child: Child | undefined
+  starting: Starting
+}
+
+async function runWorker(hq: Highkiq, { settings, file, notes, tag, child, starting }: Running): Promise<void> {
   const { maxRetries, maxIterationRuntime, deadMax: max, deadSeconds: seconds, loggedJobAttributes, alerts } = settings
   hq[PROGRAM].useFile(
     { maxRetries, maxIterationRuntime, dead: { max, seconds }, loggedJobAttributes, alerts },
@@ -107,7 +134,7 @@ async function runWorker(
   const isServing = settings.web !== undefined && isFirst
   const web = isServing ? await openWeb(hq, settings, child) : undefined
   try {
-    await worker.run({
+    const ended = worker.run({
       onStart: () => {
         systemd?.ready(state())
         child?.ready(settings.maxMemory !== undefined)
@@ -118,6 +145,9 @@ async function runWorker(
       // The parent handles a second signal, because systemd and terminals signal both.
       ...(child ? { onSecondSignal: () => {} } : {}),
     })
+    // The worker has its own handlers now.
+    starting.end()
+    await ended
   } finally {
     drained?.abort()
     release()
