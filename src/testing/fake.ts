@@ -14,10 +14,11 @@ import type { Payload } from '../job/payload.ts'
 import { baseQueue, priorityOf } from '../job/priority.ts'
 import { readUnique } from '../job/unique.ts'
 import { NOTHING_REFUSED, type PushItem, type RefusedPush } from '../store/contract.ts'
-import { arrived, itemsOf, TestTarget } from './mode.ts'
+import { arrived, itemsOf, locksOf, TestTarget } from './mode.ts'
 
 export class Fake extends TestTarget implements FakeQueues {
   readonly #all: Payload[] = []
+  readonly #running = new Set<Payload>()
   /** By job, and by queue: each always the same array. */
   readonly #byName = new Map<string, Payload[]>()
   readonly #byQueue = new Map<string, Payload[]>()
@@ -29,7 +30,7 @@ export class Fake extends TestTarget implements FakeQueues {
     return this
   }
 
-  /** Refuses a unique job while a job with its lock has not run, and a job whose queue is full. @internal */
+  /** Refuses a unique job while another job has its lock, and a job whose queue is full. @internal */
   async put(job: PreparedPush): Promise<readonly RefusedPush[]> {
     const payload = arrived(this.app, job)
     const holder = this.#holderOf(job.destination)
@@ -49,7 +50,8 @@ export class Fake extends TestTarget implements FakeQueues {
   /** @internal */
   async replaceHolder(_pipe: PushPipe, job: PreparedPush, { how, holder, at }: Conflict): Promise<boolean> {
     const waiting = this.#all.find(({ jid }) => jid === holder)
-    if (!waiting) return false
+    // A running job keeps its arguments.
+    if (!waiting) return [...this.#running].some(({ jid }) => jid === holder)
     waiting.args = arrived(this.app, job).args
     if (how === 'debounce' && waiting.at !== undefined) waiting.at = at ?? this.app.now() / 1000
     return true
@@ -113,7 +115,12 @@ export class Fake extends TestTarget implements FakeQueues {
       throw new HighkiqError('EMPTY_QUEUE', `${which} waits to be run: nothing was pushed, or it has run`)
     }
     this.#remove(next)
-    return this.run(next)
+    this.#running.add(next)
+    try {
+      return await this.run(next)
+    } finally {
+      this.#running.delete(next)
+    }
   }
 
   clear(name?: string): void {
@@ -126,7 +133,8 @@ export class Fake extends TestTarget implements FakeQueues {
   }
 
   protected holderOf(lock: string): string | undefined {
-    return this.#all.find((one) => readUnique(one).some(({ key }) => key === lock))?.jid
+    const waits = this.#all.find((one) => readUnique(one).some(({ key }) => key === lock))
+    return (waits ?? [...this.#running].find((one) => locksOf(one).includes(lock)))?.jid
   }
 
   #remove(job: Payload): void {

@@ -187,8 +187,8 @@ export class Inline extends TestTarget {
 }
 
 /** Returns the locks that a running job has. */
-function locksOf(payload: Payload): string[] {
-  return readUnique(payload).flatMap(({ until, key }) => (until === 'success' ? key : []))
+export function locksOf(payload: Payload): string[] {
+  return readUnique(payload).flatMap(({ until, key }) => (until === 'success' || until === 'time' ? key : []))
 }
 
 /** Returns a job as a worker would read it, its arguments in plain text; a scheduled one has its time in `at`. */

@@ -363,6 +363,29 @@ test('fake keeps one job for each lock, and replaces and debounces as a store do
   expect(await Save.performAsync(1, 5)).not.toBe(first)
 })
 
+test('fake refuses a unique job that a running job pushes with its own lock, as a store does', async () => {
+  const hq = newApp()
+  using _ = fake(hq)
+  const pushed: (string | null)[] = []
+  for (const [name, keeps] of [
+    ['until-success', true],
+    ['10m', true],
+    ['until-start', false],
+    ['pending', false],
+  ] as const) {
+    const Again = hq.job(`Again ${name}`, { unique: { for: name } }, async () => {
+      pushed.push(await Again.performAsync())
+      pushed.push(await Again.set({ unique: { for: name, onConflict: 'replace' } }).performAsync())
+    })
+    const jid = await Again.performAsync()
+    await Again.performOne()
+    const [first, second] = pushed.splice(0)
+    expect([name, first === jid, second === first, Again.jobs.length]).toEqual([name, keeps, true, keeps ? 0 : 1])
+    Again.clear()
+    expect(await Again.performAsync()).not.toBe(jid)
+  }
+})
+
 test('inline refuses a unique job that a running job pushes with its own lock', async () => {
   const hq = newApp()
   using _ = inline(hq)
