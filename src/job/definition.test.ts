@@ -52,7 +52,17 @@ const WRONG = {
   logLevel: ['trace'],
   expiresIn: ['5'],
   keepResult: [Number.POSITIVE_INFINITY],
-  thread: [5],
+  thread: [
+    5,
+    [],
+    { file: 5 },
+    { file: '' },
+    { resourceLimits: [] },
+    { resourceLimits: null },
+    { resourceLimits: { maxOldGenerationSizeMB: 256 } },
+    { resourceLimits: { maxOldGenerationSizeMb: '256' } },
+    { resourceLimits: { stackSizeMb: 0 } },
+  ],
 }
 const eachWrong = Object.entries(WRONG).flatMap(([name, values]) => values.map((value) => ({ [name]: value })))
 

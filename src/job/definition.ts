@@ -4,9 +4,10 @@ import { RETRY_IN, type RetryDelay } from './backoff.ts'
 import { checkMiddleware, type Middleware } from './chain.ts'
 import type { JobContext } from './context.ts'
 import { type HighkiqError, invalidOption } from './errors.ts'
+import { isObject } from './json.ts'
 import { checkKeepFinished, type KeepFinished } from './keep-finished.ts'
 import { checkJobLimit, type JobLimit } from './limit.ts'
-import { checkOptions, isAboveZero, type OptionKind, refuseUnknown } from './options.ts'
+import { checkOptions, isAboveZero, type OptionKind } from './options.ts'
 import { OTHER_NAMES } from './other-names.ts'
 import type { Payload } from './payload.ts'
 import { isPriority } from './priority.ts'
@@ -209,7 +210,8 @@ export function checkJobOptions(job: string, options: JobOptions): void {
   if (queue !== undefined) checkQueueName(queue)
   if (retryQueue !== undefined) checkQueueName(retryQueue)
   if (typeof thread === 'object' && !(thread instanceof URL)) {
-    refuseUnknown(`${job}: thread`, thread, ['file', 'resourceLimits'])
+    checkOptions(`${job}: thread`, thread, THREAD_OPTIONS)
+    checkOptions(`${job}: thread.resourceLimits`, thread.resourceLimits ?? {}, RESOURCE_LIMITS)
   }
   if (options.validate !== undefined) checkSchema(job, options.validate)
   if (options.limit !== undefined) checkJobLimit(job, options.limit)
@@ -218,8 +220,24 @@ export function checkJobOptions(job: string, options: JobOptions): void {
   if (options.keepFinished !== undefined) checkKeepFinished(job, options.keepFinished)
 }
 
+const THREAD_OPTIONS: Record<keyof ThreadOptions, OptionKind> = {
+  file: [isFile, 'the file that defines the job (import.meta.url)'],
+  resourceLimits: 'object',
+}
+
+const RESOURCE_LIMITS: Record<keyof ResourceLimits, OptionKind> = {
+  maxYoungGenerationSizeMb: 'amount',
+  maxOldGenerationSizeMb: 'amount',
+  codeRangeSizeMb: 'amount',
+  stackSizeMb: 'amount',
+}
+
 function isThread(value: unknown): boolean {
-  return isFlag(value) || (typeof value === 'string' && value !== '') || (typeof value === 'object' && value !== null)
+  return isFlag(value) || isFile(value) || isObject(value)
+}
+
+function isFile(value: unknown): boolean {
+  return (typeof value === 'string' && value !== '') || value instanceof URL
 }
 
 /** @throws INVALID_OPTION */
