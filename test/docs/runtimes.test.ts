@@ -87,6 +87,9 @@ async function works(app: App, server: ChildProcess, worker: ChildProcess): Prom
   await expect.poll(stats, { timeout: 20_000 }).toMatchObject({ processed: 1 })
   const dashboard = await app.get('/jobs/')
   expect([dashboard.status, await dashboard.text()]).toEqual([200, expect.stringContaining('<html')])
+  // An open page of the dashboard must not keep the server from stopping.
+  const stream = await app.get('/jobs/api/v1/live')
+  expect(stream.headers.get('content-type')).toContain('text/event-stream')
   for (const child of new Set([worker, server])) {
     const closed = once(child, 'close')
     child.kill('SIGTERM')
