@@ -6,7 +6,7 @@ export const FLAGS: HintTexts = {
   allowDuplicate: 'add --allow-duplicate',
   encoding: (value) => `say --encoding ${value}`,
   headerRow: (value) => (value === undefined ? '--header-row is the row' : `say --header-row ${value}`),
-  sheet: 'name another one with --sheet',
+  sheet: 'name another sheet with --sheet',
   columns: (value) => `--columns ${inPairs(value as Record<string, string>)}`,
   maxRows: 'split it, or allow more with --max-rows',
   keepArgs: 'needs one that was imported with --keep-args all',

@@ -285,7 +285,7 @@ function isRefused(thrown: unknown): boolean {
 }
 
 function commitLost(cause: unknown, ids: string[]): PushError {
-  const message = `hq.transaction: the answer to the COMMIT was lost (${messageOf(cause)}): either all of it is stored, rows and jobs, or nothing is`
+  const message = `hq.transaction: the answer to the COMMIT was lost (${messageOf(cause)}): either all of it is stored, rows and jobs, or nothing is: look for one of your rows before you try again`
   return new PushError(message, ids, true, { cause })
 }
 

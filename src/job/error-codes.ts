@@ -101,8 +101,8 @@ export const STATUS = {
    */
   STORE_TIMEOUT: 503,
   /**
-   * Client middleware did not answer in time, and its due job is postponed; or a handler of `onDeath` or `onExhausted` did not.
-   * What to do: Give the network calls of the middleware a shorter timeout.
+   * Client middleware, or a handler of `onDeath` or `onExhausted`, did not answer in time. A due job is postponed.
+   * What to do: Give its network calls a shorter timeout.
    */
   MIDDLEWARE_TIMEOUT: 503,
   /**

@@ -80,7 +80,7 @@ async function refuseSecondWorksheet(file: OpenFile): Promise<void> {
   const { sheets = [] } = file.layout()
   const { nameOfWorksheet } = await import('./spreadsheet/workbook-writer.ts')
   if (sheets.length < 2 || !sheets.includes(nameOfWorksheet(2))) return
-  const hint = 'name another one with sheet'
+  const hint = 'name another sheet with sheet'
   const list = sheets.map(shown).join(', ')
   const message = `the report goes on in another sheet (there are ${list}): save each as a file of its own, or ${hint}`
   throw invalidFile(message, { option: 'sheet', hint, sheets })

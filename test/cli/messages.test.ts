@@ -32,7 +32,7 @@ describe('wrong usage is exit code 2, and says what would be right', () => {
     ['a month that no calendar has', ['enqueue', 'HardJob', '--at', '2030-13-01'], /ISO 8601/],
     ['a day that no calendar has', ['enqueue', 'HardJob', '--at', '2030-02-30'], /ISO 8601/],
     ['an edit without arguments', ['edit', '5f9c'], /give the arguments .* --args JSON; --args '\[\]' means none/],
-    ['an edit with arguments twice', ['edit', '5f9c', '7', '--args', '[7]'], /as words or as --args JSON, once/],
+    ['an edit with arguments twice', ['edit', '5f9c', '7', '--args', '[7]'], /as words or as --args JSON \(got both\)/],
     ['an unknown store', ['enqueue', 'HardJob', '--url', 'foo:bar'], /"foo:bar" is not a store URL/],
   ])('%s', async ([_, args, says], { folder }) => {
     folder.write({

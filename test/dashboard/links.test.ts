@@ -57,7 +57,7 @@ inBrowser('links for submitters', (open) => {
   })
 
   test.each([
-    ['en', 'Copy link', 'It shows no hidden values'],
+    ['en', 'Copy link', 'The link shows no hidden values'],
     ['zh', '复制链接', '链接不显示被隐藏的值'],
     ['ru', 'Скопировать ссылку', 'Скрытые значения по ней не видны'],
   ])('a server that hides values says in %s what a link shows', async (locale, button, words) => {

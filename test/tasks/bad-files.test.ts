@@ -253,7 +253,7 @@ test.each<Case>([
         }),
       ),
     {},
-    { message: /the sheet "Cover" is empty: name another one with sheet \(there are "Cover", "Data"\)/ },
+    { message: /the sheet "Cover" is empty: name another sheet with sheet \(there are "Cover", "Data"\)/ },
   ],
   ['a web page', () => csv('\n<!DOCTYPE html><table><tr><td>sku'), {}, { message: /web page .*save it as \.xlsx/ }],
   [

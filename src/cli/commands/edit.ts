@@ -40,7 +40,7 @@ export function register(program: Command): void {
     .addHelpText('after', EDIT_EXAMPLES)
     .action((jid: string, words: string[], { json, args, ...options }: AppOptions & { args?: unknown[] }) => {
       if ((args === undefined) === (words.length === 0)) {
-        const how = args === undefined ? "; --args '[]' means none" : ', once'
+        const how = args === undefined ? "; --args '[]' means none" : ' (got both)'
         throw new CliError(`give the arguments of the job as words or as --args JSON${how}`, 2)
       }
       return withExistingStore(options, async (hq) => {

@@ -148,7 +148,7 @@ export class Access {
     const link = await this.#links.opens(subject, token)
     if (link?.isRedacted && !this.#hidesValues) {
       const message =
-        'this link was made by a server that hides values (redact), and this one hides none: open it there, or request a new link here'
+        'this link was made by a server with redact, and this server has no redact: open the link there, or request a new link here'
       throw new HighkiqError('UNAUTHORIZED', message)
     }
     // A bearer token that opens nothing may be that of a login.

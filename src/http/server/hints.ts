@@ -6,7 +6,7 @@ export const PARAMETERS: HintTexts = {
   allowDuplicate: 'send it with allowDuplicate=1',
   encoding: (value) => `send encoding=${value}`,
   headerRow: (value) => (value === undefined ? 'headerRow is the row' : `send headerRow=${value}`),
-  sheet: 'name another one with sheet',
+  sheet: 'name another sheet with sheet',
   columns: (value) => `columns=${JSON.stringify(value)}`,
   maxRows: 'split it, for no more are taken here (limits)',
   keepArgs: 'needs keepArgs=all when the task is made',

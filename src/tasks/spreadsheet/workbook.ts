@@ -50,7 +50,7 @@ export async function* sheetRows(
 }
 
 function emptySheet({ name, names }: { name: string; names: string[] }): HighkiqError {
-  const hint = 'name another one with sheet'
+  const hint = 'name another sheet with sheet'
   const message = `the sheet ${shown(name)} is empty: ${hint} (there are ${names.map(shown).join(', ')})`
   return invalidFile(message, { option: 'sheet', hint, sheets: names })
 }

@@ -128,7 +128,7 @@ export const tasks = {
   'link.rights.change': 'see, correct rows and cancel',
   'link.rights.read': 'only see',
   'link.whoever': 'Whoever has the link needs no login.',
-  'link.hides': 'It shows no hidden values, and rows that have one can not be corrected by it.',
+  'link.hides': "The link shows no hidden values. Rows with a hidden value can't be corrected through it.",
   'link.leave': 'Do not copy',
   'link.revokeTitle': 'Revoke all links to this task?',
   'link.revokeTitleOfList': 'Revoke all links to the list of these tasks?',
