@@ -93,7 +93,7 @@ export async function cancelRequested(
   if (state === 'dropped') return removed()
   if (state === 'aborted') return 'signalled'
   if (!search.metOthers) return 'not-found'
-  // A Sidekiq process shows its jobs only with its next beat. The request must not last: a later push may have this jid.
+  // A Sidekiq process shows its jobs only with its next heartbeat. The request must not last: a later push may have this jid.
   await store.cancellations.request(jid, now(), true)
   return 'requested'
 }

@@ -38,8 +38,8 @@ It also takes -r, --url and --json. Beside Sidekiq 7 or 6 use -r: the app's opti
 `
 
 /**
- * Refuses options of the command above a verb that the verb does not have, such as `--limit` of a list: without them the verb
- * would act on more than was meant.
+ * Refuses options of the command above a verb that the verb does not have, such as `--limit` of a list: the verb would ignore
+ * them, and act on more jobs than the user meant.
  * @throws CliError
  */
 export function refuseOptionsOfParent(verb: Command, ...names: string[]): void {

@@ -131,8 +131,8 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
     entry = pendingEntry(auditor, { who, action: `${route.method} ${route.path}`, target: path })
     const { add: audit, defer: deferAudit } = entry
     const mayChange = !server.readOnly && link !== 'read'
-    const seesAll = link === 'change' && opened?.isRedacted === false
-    const rights = { who, link, linkHolder: opened?.holder, seesAll, mayChange }
+    const linkShowsHidden = link === 'change' && opened?.isRedacted === false
+    const rights = { who, link, linkHolder: opened?.holder, linkShowsHidden, mayChange }
     const call = { hq, server, base, request, url, path, query, peer, ...rights, audit, deferAudit }
     const answer = await route.run(call)
     if (changes) {

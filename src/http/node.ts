@@ -90,7 +90,7 @@ export function adapt({ log }: Pick<Highkiq, 'log'>, handle: FetchHandler, unrea
 function closeUnread({ socket, httpVersionMajor }: Incoming, outgoing: ServerResponse, seconds: number): void {
   const ms = seconds * 1000
   const before = httpVersionMajor < 2 ? socket.timeout : undefined
-  // The time is also over when there was nothing to send.
+  // The timeout also fires while there is nothing to send.
   outgoing.setTimeout(ms, () => {
     if (outgoing.writableLength > 0) outgoing.destroy()
   })

@@ -108,7 +108,7 @@ export async function scanFor<Item extends { text: string }, Job>(
   return answer
 }
 
-/** More than one call of a store compares. */
+/** More items than one call of a store returns. */
 const WHOLE_PAGE = 1_000_000
 
 /**

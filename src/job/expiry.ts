@@ -28,7 +28,7 @@ export function postponedText(text: string, score: number, due: number): string 
   return editPayload(text, { hk_postponed: [firstDue(payload, score), due] })
 }
 
-/** Returns when a job was due before it was postponed. A job that was given another time by hand is due then. */
+/** Returns when a job was due before it was postponed. A job whose time was changed by hand is due at that time. */
 function firstDue({ hk_postponed: postponed }: Payload, score: number): number {
   if (!Array.isArray(postponed)) return score
   const [first, due] = postponed

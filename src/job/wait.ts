@@ -4,7 +4,7 @@ import { HighkiqError } from './errors.ts'
 
 const LATE = Symbol('late')
 
-/** What waits for a handler of the app, such as `onDeath`, goes on after this time. */
+/** The seconds for which Highkiq waits for a handler of the app, such as `onDeath`. */
 export const HANDLER_SECONDS = 30
 
 /** Resolves with whether the work was done within `ms`. @throws what the work throws in that time */

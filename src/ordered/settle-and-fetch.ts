@@ -154,7 +154,7 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
       const fetched = answer.fetched[i]
       // The shard was released or lost meanwhile. Its ids are requeued with it.
       if (!fetched || this.#shards.get(shard.shard) !== shard) continue
-      if (hasAgain(shard, fetched.ids)) shard.hasLostFetches = true
+      if (isFetchedAgain(shard, fetched.ids)) shard.hasLostFetches = true
       if (fetched.lost || shard.hasLostFetches) {
         lost = true
         continue
@@ -328,10 +328,10 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
 }
 
 /**
- * Returns whether an id was fetched that is here already. Then the store has lost the earlier fetch: it failed over to a standby that
- * had not received it.
+ * Returns whether an id was fetched that this process holds already. Then the store has lost the earlier fetch: it failed over to a
+ * standby that had not received it.
  */
-function hasAgain(shard: Shard, ids: readonly FetchedBatch[]): boolean {
+function isFetchedAgain(shard: Shard, ids: readonly FetchedBatch[]): boolean {
   if (ids.length === 0) return false
   const here = new Set(Array.from(shard.fetched(), ({ id }) => id))
   return ids.some(({ id }) => here.has(id))

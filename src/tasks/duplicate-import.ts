@@ -30,7 +30,7 @@ export async function claimFile(store: ClaimStore, options: ClaimOptions): Promi
   let before: string | undefined
   let stored = await store.results.remember(key, value, DAY)
   while (stored !== null && stored !== value) {
-    // A claim is the task, when it was made, and when it was renewed.
+    // A claim holds the id of the task, the time when it was made, and the time of its last renewal.
     const [earlier = '', at, renewedAt = at] = stored.split(' ')
     const isStarting = now() - Number(renewedAt) < GONE_AFTER_MS
     // An import with a given id may be repeated: the claim is its own.

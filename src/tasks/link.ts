@@ -31,7 +31,7 @@ export interface OpenedLink {
   rights: LinkRights
   /** A server with `redact` made it, for a caller from whom that server hides values. */
   isRedacted: boolean
-  /** The same for all links that one person got: of a task, or of a list and of the tasks that it shows. */
+  /** Identifies the person who got the link: the same for a list and for the tasks that it shows. */
   holder: string
 }
 

@@ -128,7 +128,7 @@ async function* shown(
   }
 }
 
-interface Writing {
+interface RowOptions {
   columns: string[] | undefined
   others: readonly Reason[]
   lang: Language
@@ -138,7 +138,7 @@ interface Writing {
 async function* reportRows(
   task: TaskRecord,
   events: AsyncIterable<ShownEvent>,
-  { columns, others, lang, showMessage }: Writing,
+  { columns, others, lang, showMessage }: RowOptions,
 ) {
   for await (const event of events) {
     const { number, index, run, status, code, messages, attempts } = event

@@ -182,7 +182,7 @@ export class TaskMaintenance extends Maintenance {
   /** Returns the open rows that are neither in the backlog nor parked, and were not seen. */
   async #missingRows(store: Store, { id, counts, backlog }: TaskRecord, seen: Seen): Promise<EventRecord[]> {
     const away: EventRecord[] = []
-    // Rows of the backlog may lie before, between and behind the others: their number shows when all others are read.
+    // Rows of the backlog may lie anywhere between the others. The scan counts the others, and stops after the last one.
     const outside = { enqueued: counts.enqueued - backlog, working: counts.working }
     for (const status of ['enqueued', 'working'] as const) {
       let left = outside[status]

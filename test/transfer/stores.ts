@@ -66,7 +66,7 @@ export function overtaken(store: Store, step: keyof Store['transfers'], work: ()
   })
 }
 
-/** Returns the store as a process sees it whose calls of `step` come each just after `work`. */
+/** Returns the store with `work` done before each call of `step`. */
 export function disturbed(store: Store, step: keyof Store['transfers'], work: () => Promise<unknown>): Store {
   const transfers = new Proxy(store.transfers, {
     get: (of, name) => {

@@ -85,7 +85,7 @@ async function work(resolved: Resolved, starting: Starting): Promise<void> {
   if (drain && (url === undefined || processes > 1)) {
     throw new CliError('--drain needs --url (the store to empty) and a single process', 2)
   }
-  // The end of a drain is that of its process, which no parent must start again.
+  // A drain ends its process, and no parent may start it again.
   if (!child && !drain && (processes > 1 || maxMemory !== undefined)) {
     const log = defaultLogger()
     const systemd = systemdOf(() => log)

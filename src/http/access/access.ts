@@ -108,7 +108,7 @@ export class Access {
 
   /** Ends the login of this request, also for copies of its cookie. @throws what the store throws */
   async endLogin(request: Request): Promise<void> {
-    for (const { id, until } of this.#cookiesOf(request)) await this.#sessions.end(id, until)
+    for (const { id, until } of this.#validLogins(request)) await this.#sessions.end(id, until)
   }
 
   async isSignedIn(request: Request): Promise<boolean> {
@@ -116,14 +116,14 @@ export class Access {
   }
 
   async #signedIn(request: Request): Promise<Token | undefined> {
-    for (const { token, id } of this.#cookiesOf(request)) {
+    for (const { token, id } of this.#validLogins(request)) {
       if (!(await this.#sessions.hasEnded(id))) return token
     }
     return undefined
   }
 
   /** Returns the cookies of this request that are signed and have not expired, with their tokens. */
-  #cookiesOf(request: Request): { token: Token; id: string; until: number }[] {
+  #validLogins(request: Request): { token: Token; id: string; until: number }[] {
     return cookiesOf(request).flatMap((value) => {
       const [, end, id = '', signature = ''] = /^(\d{1,12})\.([\w-]{22})\.([\w-]{43})$/.exec(value) ?? []
       const until = Number(end)
@@ -142,9 +142,9 @@ export class Access {
 
   async #linkOf(request: Request, url: URL, subject: LinkSubject): Promise<OpenedLink | undefined> {
     const token = tokenOf(request, url)
-    const isOfUrl = url.searchParams.has('token')
+    const isInUrl = url.searchParams.has('token')
     // The store is not asked about the token of a login.
-    if (token === undefined || (!isOfUrl && oneOf(token, this.#bearers))) return undefined
+    if (token === undefined || (!isInUrl && oneOf(token, this.#bearers))) return undefined
     const link = await this.#links.opens(subject, token)
     if (link?.isRedacted && !this.#hidesValues) {
       const message =
@@ -152,7 +152,7 @@ export class Access {
       throw new HighkiqError('UNAUTHORIZED', message)
     }
     // A bearer token that opens nothing may be that of a login.
-    if (link || !isOfUrl) return link
+    if (link || !isInUrl) return link
     throw new HighkiqError(
       'UNAUTHORIZED',
       'this link does not open this task: request a new link. If no link opens its task, give the app that makes the links and this server the same secret',

@@ -11,7 +11,7 @@ export interface MemberRule {
 
 /** The longest name of a member that is looked for. */
 const LONGEST_NAME = 200
-/** A text whose values nest so that more characters had to be read again is hidden from there on. */
+/** After this many characters were read more than once, because values nest, the rest of a text is hidden. */
 const MOST_READ = 1_000_000
 const REST = '[redacted: the rest]'
 

@@ -76,7 +76,7 @@ export class Redaction {
     return { ...event, ...shown, ...(result === undefined ? {} : { result: this.value(result) }) }
   }
 
-  /** Returns the redacted message of an error, which has the name that it has in a job. */
+  /** Returns the redacted message of an error. Rules see it as the member `error_message`, as in a job. */
   readonly message = (text: string): string => {
     const { error_message: shown } = this.value<{ error_message: unknown }>({ error_message: text })
     return typeof shown === 'string' ? shown : stringifyJson(shown)

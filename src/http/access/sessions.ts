@@ -7,22 +7,22 @@ const MOST_KNOWN = 1000
 const ENDED = 'true'
 
 /** The part of the store that keeps texts by name. */
-interface Kept {
+interface TextStore {
   keep(name: string, text: string, seconds: number): Promise<void>
   find(name: string): Promise<string | null>
 }
 
-interface Known {
+interface KnownLogin {
   hasEnded: boolean
   at: number
 }
 
 export class Sessions {
-  readonly #results: () => Kept
-  readonly #known = new Map<string, Known>()
+  readonly #results: () => TextStore
+  readonly #known = new Map<string, KnownLogin>()
 
   /** @param results called for each use, since the store may open later */
-  constructor(results: () => Kept) {
+  constructor(results: () => TextStore) {
     this.#results = results
   }
 

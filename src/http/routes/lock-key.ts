@@ -15,7 +15,7 @@ export async function shownKeys(server: Seals): Promise<(key: string) => string>
   return (key) => (isDigest(key) ? seal.close(key) : key)
 }
 
-/** Returns the key of a key that was shown; undefined when it was not. */
+/** Returns the key of a lock, given the text that was shown for it; undefined if no key was shown as this text. */
 export async function keyBehind(server: Seals, shown: string): Promise<string | undefined> {
   return server.redaction.isOn && isDigest(shown) ? (await server.seal()).open(shown) : shown
 }

@@ -30,7 +30,7 @@ export function watchLink({ hq, server, request, url, link }: Call<unknown>, tas
       server.links.opens({ task }, token).then(
         () => {},
         (thrown) => {
-          // A task that was deleted is reported by others. A store that does not answer is asked again.
+          // The task poller, or the download itself, reports a deleted task. A store that does not answer is asked again.
           if (codeOf(thrown) === 'UNAUTHORIZED') isRevoked = true
         },
       )
@@ -39,7 +39,7 @@ export function watchLink({ hq, server, request, url, link }: Call<unknown>, tas
 }
 
 /** Returns a function that checks the link, and returns an error when it has ended. */
-export function refusalBy(watch: LinkWatch): () => HighkiqError | undefined {
+export function endOfLink(watch: LinkWatch): () => HighkiqError | undefined {
   return () => {
     watch.check()
     return watch.hasEnded() ? new HighkiqError('UNAUTHORIZED', 'the link of this download has ended') : undefined

@@ -35,10 +35,10 @@ export interface Call<Query = Record<string, unknown>> {
   query: Query
   /** The rights of the link, when the caller came by one. */
   link: LinkRights | undefined
-  /** Who has that link: the same for the links of one list. Requests at the same time are counted by it. */
+  /** The key by which requests of this link are counted: one for all links of a list. */
   linkHolder: string | undefined
   /** True for the submitter's own link, unless a caller from whom values are hidden requested it. */
-  seesAll: boolean
+  linkShowsHidden: boolean
   peer: Peer
   /** The caller, as the audit names it. */
   who: string

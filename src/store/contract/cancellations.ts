@@ -6,7 +6,7 @@ export const MAX_CANCELLATIONS = 100_000
 export const CANCELLATION_LIFE_MS = 30 * 86_400_000
 /** A store counts the callers who request the same cancellation up to this number. */
 export const MOST_CANCELLERS = 16
-/** A brief request ends after this time: two heartbeats of a Sidekiq process, and a while. */
+/** A brief request ends after this time: two heartbeats of a Sidekiq process, and five seconds. */
 export const BRIEF_CANCELLATION_MS = 25_000
 /** For this long a store remembers that a cancelled job was found and dropped, and whether it was running. */
 export const DROPPED_LIFE_MS = 60_000

@@ -41,10 +41,10 @@ export interface Branch {
 
 /**
  * `ok` – applied. `fenced` – the ticket does not belong to this owner any more, because it was settled before or the
- * lease was lost; nothing changed. `error` – the store could not apply it now, and nothing changed; ask again. `untried` – the
- * store failed before it came to it, or while it applied it; ask again.
+ * lease was lost; nothing changed. `error` – the store could not apply it now, and nothing changed; send it again. `unknown` – the
+ * store failed before or while it applied this settlement; send it again.
  */
-export type SettleAnswer = 'ok' | 'fenced' | 'error' | 'untried'
+export type SettleAnswer = 'ok' | 'fenced' | 'error' | 'unknown'
 
 /** `superseded` – the event has moved on without this attempt. Settle the attempt without running the handler. */
 export type StartAnswer = 'ok' | 'superseded'

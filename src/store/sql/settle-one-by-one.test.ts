@@ -28,8 +28,8 @@ test('an item that the store refuses does not keep the others from being settled
 
 test('once a settlement is stored, a store that fails leaves the others to the next call', async () => {
   const answer = { fenced: false, fetched: [], problem: 'the store is broken' }
-  expect(await settle('ok', unusable, 'ok', 'ok')).toMatchObject({ ...answer, settled: ['ok', 'untried', 'untried'] })
-  const mixed = ['ok', 'error', 'untried', 'untried']
+  expect(await settle('ok', unusable, 'ok', 'ok')).toMatchObject({ ...answer, settled: ['ok', 'unknown', 'unknown'] })
+  const mixed = ['ok', 'error', 'unknown', 'unknown']
   expect(await settle('ok', new Error('odd'), unusable, 'ok', 'ok')).toMatchObject({ settled: mixed })
   expect(await settle('ok', 'ok', unusable)).toMatchObject({ ...answer, settled: ['ok', 'ok'] })
   expect(await settle('ok', 'ok', new Error('odd'))).toMatchObject({ ...answer, settled: ['ok', 'ok'], problem: 'odd' })

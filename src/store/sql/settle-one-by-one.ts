@@ -13,7 +13,7 @@ import type {
  *
  * A HighkiqError is about the store and so about all items; any other error is about its item. Once a settlement is stored,
  * nothing is thrown any more: the caller would send it again, and learn that its ticket is gone. The item of the error and those
- * behind it answer `untried` instead.
+ * behind it answer `unknown` instead.
  * @throws a HighkiqError that came before a settlement was stored
  */
 export async function settleOneByOne(
@@ -42,7 +42,7 @@ export async function settleOneByOne(
   for (const one of started) answer.started.push((await alone({ started: [one] }))?.started[0] ?? 'ok')
   for (const one of settlements) {
     const settled = (await alone({ settlements: [one] }))?.settled[0]
-    answer.settled.push(settled ?? (isUsable ? 'error' : 'untried'))
+    answer.settled.push(settled ?? (isUsable ? 'error' : 'unknown'))
   }
   answer.fetched = (await alone({ fetch }))?.fetched ?? []
   if (problems.size > 0) answer.problem = [...problems].join('\n')

@@ -4,9 +4,8 @@ const FORMULA = /^'*[=+\-@\t\r]/
 const NUMBER = /^[+-](\d+([.,]\d+)?|[.,]\d+)(e[+-]?\d+)?$/i
 
 /**
- * The place behind a character at which a spreadsheet may begin another cell, before what would be a formula there. Where
- * the comma is in numbers, a spreadsheet splits lines at `;` or tabs. It then takes quotes that are not at the begin of a
- * cell for text, so that a line break ends the row.
+ * A place inside a text where a spreadsheet may begin another cell, followed by a formula. With a decimal comma, a
+ * spreadsheet splits lines at `;` or tabs. It then reads a quote inside a cell as text, so a line break ends the row.
  */
 const INNER = /([;\t\r\n])(?=['"]*[=+\-@])/g
 const ESCAPED_INNER = /([;\t\r\n])'(?=['"]*[=+\-@])/g

@@ -2,7 +2,7 @@ import { invalidFile } from '../../job/errors.ts'
 import { attribute, textPieces, XmlScanner } from './xml-scan.ts'
 
 /** Returns the decoded value of an attribute; see `attribute`. */
-export type Attributes = (name: string) => string | undefined
+export type ReadAttribute = (name: string) => string | undefined
 
 // Far more sheets and parts than a program writes. Without a limit a small file could keep the process busy.
 const MAX_ELEMENTS = 10_000
@@ -14,7 +14,7 @@ const MAX_ELEMENTS = 10_000
 export async function visitElements(
   part: AsyncIterable<Buffer>,
   names: readonly string[],
-  visit: (name: string, attributes: Attributes) => void,
+  visit: (name: string, attributes: ReadAttribute) => void,
 ): Promise<void> {
   const elements = new Elements(names, visit)
   for await (const piece of textPieces(part)) {
@@ -26,10 +26,10 @@ export async function visitElements(
 
 class Elements extends XmlScanner {
   readonly #names: readonly string[]
-  readonly #visit: (name: string, attributes: Attributes) => void
+  readonly #visit: (name: string, attributes: ReadAttribute) => void
   #count = 0
 
-  constructor(names: readonly string[], visit: (name: string, attributes: Attributes) => void) {
+  constructor(names: readonly string[], visit: (name: string, attributes: ReadAttribute) => void) {
     super()
     this.#names = names
     this.#visit = visit

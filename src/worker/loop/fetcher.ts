@@ -10,7 +10,7 @@ import type { Attempt } from '../run/attempt.ts'
 import { eventsOfEnd, withEvents } from './attempt-events.ts'
 import { CallLoop } from './call-loop.ts'
 import type { Requeued } from './requeue-buffer.ts'
-import { type Drained, endedJobs, SettlementBuffer, withoutCancellations } from './settlement-buffer.ts'
+import { clearingCancellations, type Drained, endedJobs, SettlementBuffer } from './settlement-buffer.ts'
 import { Slots } from './slots.ts'
 
 export interface FetcherOptions extends WorkerHandle {
@@ -178,7 +178,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     const at = now()
     const settlements = ended.map((one) => {
       const settlement = sent.isRecorded ? withEvents(one.settlement, one.attempt, at) : one.settlement
-      return withoutCancellations(one, settlement, cancellations, at)
+      return clearingCancellations(one, settlement, cancellations, at)
     })
     const fetch = { queues: n > 0 ? this.#nextQueues() : [], n }
     return store.workers.settleAndFetch(owner, { now: at, started, settlements, fetch })

@@ -82,11 +82,11 @@ test('a settlement loses its messages after five refusals and its effects after 
   expect(codes).toEqual(['STORE_UNUSABLE', 'STORE_UNUSABLE'])
 })
 
-test('a settlement that the store did not come to is sent again unchanged, however often', () => {
+test('a settlement with the answer `unknown` is sent again unchanged, however often', () => {
   const { buffer, codes } = begin()
   const settlement = { ...done('a', retry), effects: [{ ...changed, messages }] }
   buffer.add(settlement, ['a'])
-  for (let n = 1; n <= 20; n++) expect(buffer.applyAnswer(buffer.drain(), answer('untried'))).toBe(false)
+  for (let n = 1; n <= 20; n++) expect(buffer.applyAnswer(buffer.drain(), answer('unknown'))).toBe(false)
   expect(buffer.drain().ended[0]).toMatchObject({ settlement, jids: ['a'] })
   expect(codes).toEqual([])
 })

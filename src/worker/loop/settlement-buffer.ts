@@ -115,7 +115,7 @@ export class SettlementBuffer {
     for (let i = 0; i < ended.length; i++) {
       const { settlement, jids, attempt } = ended[i] as Ended
       if (answer.settled[i] === 'fenced') this.reportLostOne(settlement.ticket, jidOf(ended[i] as Ended))
-      if (answer.settled[i] === 'untried') {
+      if (answer.settled[i] === 'unknown') {
         applied = false
         this.add(settlement, jids, attempt)
       } else if (answer.settled[i] === 'error') {
@@ -188,7 +188,7 @@ export function endedJobs({ ended }: Drained, { settled }: SettleAndFetchAnswer)
  * Returns a settlement that also removes the cancellations of the jobs that it ends: left behind, they would drop later jobs
  * with these jids.
  */
-export function withoutCancellations(
+export function clearingCancellations(
   ended: Ended,
   settlement: Settlement,
   cancellations: Engine['cancellations'],

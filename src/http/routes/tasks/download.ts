@@ -5,7 +5,7 @@ import { FILE_FORMATS, type FileFormat } from '../../../tasks/spreadsheet/format
 import type { TaskStatus } from '../../../tasks/task.ts'
 import type { Redaction } from '../../access/redact.ts'
 import { fileStream } from '../../server/file-stream.ts'
-import { refusalBy, watchLink } from '../../server/link-watch.ts'
+import { endOfLink, watchLink } from '../../server/link-watch.ts'
 import { flag, oneOf } from '../../server/parameter.ts'
 import { type Call, get, type Route } from '../../server/route.ts'
 import { viewerOf } from '../../server/viewer.ts'
@@ -73,8 +73,8 @@ export const FILE_ROUTES: Route[] = [
 ]
 
 /** Returns the rules of `redact` for a caller; undefined for the submitter's own link, which shows the whole file. */
-function rulesFor({ server: { redaction }, seesAll }: Call<unknown>): Redaction | undefined {
-  return redaction.isOn && !seesAll ? redaction : undefined
+function rulesFor({ server: { redaction }, linkShowsHidden }: Call<unknown>): Redaction | undefined {
+  return redaction.isOn && !linkShowsHidden ? redaction : undefined
 }
 
 /** Answers with a file. It counts as open until its client has read it, no longer reads it, or may not read on. */
@@ -96,7 +96,7 @@ async function send(
     const content = await open(AbortSignal.any([request.signal, ending.signal]))
     const watch = watchLink(call, id)
     const { unreadSeconds } = server.limits
-    const body = fileStream(content, { unreadSeconds, refusal: watch && refusalBy(watch), onEnd })
+    const body = fileStream(content, { unreadSeconds, refusal: watch && endOfLink(watch), onEnd })
     return fileOf(body, format, name, part)
   } catch (thrown) {
     onEnd()

@@ -28,17 +28,17 @@ export const STREAM_ROUTE: Route = get('/api/v1/tasks/{id}/stream', {
     if (isOver(status) && seen === nameOf(status)) return new Response(null, { status: 204 })
     const leave = server.streams.enter(call.linkHolder)
     const { unreadSeconds } = server.limits
-    const link = watchLink(call, status.id)
+    const watch = watchLink(call, status.id)
     let known = seen
     const stream = eventStream<TaskStatus | null>({
       unreadSeconds,
-      isOver: () => link?.hasEnded() === true,
+      isOver: () => watch?.hasEnded() === true,
       onEnd: leave,
       subscribe(offer) {
         offer(status)
         return server.watchTask(status.id, {
           onStatus(now) {
-            link?.check()
+            watch?.check()
             offer(now)
           },
           onError: () => {

@@ -24,7 +24,7 @@ remembered AS (
 )
 SELECT outcome FROM known;
 
--- forget: deletes the pages ($3 is 0) or the tasks (1) of a source, but not the newest $4. Their names are between $1 and $2.
+-- prune: deletes the pages ($3 is 0) or the tasks (1) of a source, but not the newest $4. Their names are between $1 and $2.
 DELETE FROM hk.stored_page WHERE id IN (
   SELECT id FROM hk.stored_page WHERE transfer > $1 AND transfer < $2 AND (number = 0)::integer = $3 ORDER BY id DESC OFFSET $4
 );

@@ -10,7 +10,7 @@ import {
   type TransferPage,
   type TransferSource,
 } from '../../contract.ts'
-import { forgottenWith } from '../../sql/stored-pages.ts'
+import { pruneArguments } from '../../sql/stored-pages.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import { cancel } from '../queues/cancellations.ts'
 import { JobSets } from '../queues/job-sets.ts'
@@ -80,8 +80,8 @@ export async function outcomeOf(db: Database, { transfer, number }: PageName): P
 export async function remember(db: Database, page: PageName, outcome: PageOutcome): Promise<PageOutcome | undefined> {
   const { transfer, number } = page
   const known = await db.first<{ outcome: PageOutcome }>(sql.transfer.remember, transfer, number, outcome)
-  const forgotten = known ? undefined : forgottenWith(page)
-  if (forgotten) await db.run(sql.transfer.forget, ...forgotten)
+  const pruned = known ? undefined : pruneArguments(page)
+  if (pruned) await db.run(sql.transfer.prune, ...pruned)
   return known?.outcome
 }
 

@@ -238,7 +238,8 @@ export class SettleAndFetchStep extends Tables {
     if (all.length === 0) return
     for (const [number, ids] of chosen) {
       const shard = await open.changeShard(number)
-      // A standby to which the store failed over may not have received the last fetches. Their numbers are below the time.
+      // A standby to which the store failed over may not have received the last fetches. A number of at least the
+      // current time is above theirs.
       shard.fetchNumber = Math.max(shard.fetchNumber + 1, now)
       shard.busy += ids.length
       for (const { batch } of ids) batch.ticket = ticketOf(number, shard.fetchNumber, batch.id)

@@ -3,7 +3,7 @@ import { sql } from '../sql.generated.ts'
 
 /**
  * Resolves with the milliseconds by which the clock of this machine is ahead of the server's; 0 if it is not. What is removed
- * because of its age is removed by the server's clock, because other processes want it.
+ * because of its age is removed by the server's clock, because other processes still need it.
  */
 export async function clockAhead(db: Database): Promise<number> {
   const asked = Date.now()

@@ -15,7 +15,7 @@ export async function endClient(client: Client): Promise<void> {
   client.connection.stream.destroy()
 }
 
-/** Returns what ends a pool. Its work under way has `ms`. Call this before the pool is used. */
+/** Returns a function that ends the pool; work under way has `ms`. Call this before the pool is used. */
 export function enderOf(pool: Pool): (ms?: number) => Promise<void> {
   const clients = new Set<PoolClient>()
   pool.on('connect', (client) => clients.add(client))

@@ -24,7 +24,7 @@ export function groupsOf(items: readonly PushItem[]): PushGroup[] {
   const kind = kindOf(items[0] as PushItem)
   if (items.every((item) => kindOf(item) === kind)) return [{ kind, items }]
   const groups = new Map<number, PushItem[]>()
-  /** The place of the last job of each list. A place is that of its round plus that of its kind. */
+  /** The number of the group that has the last job of each list: the number of its round plus that of its kind. */
   const lastOf = new Map<string, number>()
   for (const item of items) {
     const last = item.to === 'queue' ? (lastOf.get(item.queue) ?? 0) : 0

@@ -1,6 +1,7 @@
 -- Remembers what became of pages and tasks from other stores.
 --
--- Those of one source are a sorted set, and its tasks another: transfer:number → twice the place of the page in the order of all pages; one more: it is void.
+-- Each source has two sorted sets, for its pages and for its tasks. A member is transfer:number. Its score is twice its
+-- position in order of arrival, plus one if it is void.
 
 local function outcomeOf(pages, page)
   local known = redis.call('ZSCORE', pages, page)

@@ -182,7 +182,7 @@ export class Connection {
 
   /** Runs one command. */
   async call<T = Reply>(work: (client: Redis) => Promise<T>): Promise<T> {
-    // Behind this an error means that the command may have been sent.
+    // After this check, an error means that the command may have been sent.
     if (this.#closed) throw closedError(this.#about.url)
     this.#await(1)
     try {

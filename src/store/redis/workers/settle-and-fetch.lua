@@ -48,7 +48,7 @@ end
 local started = {}
 for i = 1, number() do
   -- A server at its memory limit allows this script, because the first write is a removal (of nothing). A server that refuses
-  -- all writes ends it here, because the problems of effects do not end it.
+  -- all writes makes the script fail here; a problem of an effect would not.
   if i == 1 then run('LREM', queues[1].arriving, 1, '') end
   started[i] = 'o'
   for _, effect in ipairs(readEffects()) do

@@ -6,7 +6,7 @@
 import { readFile, realpath } from 'node:fs/promises'
 import type { DriverName } from './driver.ts'
 
-/** How often the file is looked at again: the app may open it later than its store. */
+/** How often the file is checked: the app may open it after its store. */
 const EVERY_MS = 60_000
 /** The native files of libraries that contain a SQLite. */
 const LIBRARIES: readonly (readonly [file: RegExp, name: string])[] = [
@@ -22,8 +22,8 @@ export function openedTwice(path: string): string {
 }
 
 /**
- * Returns whether two libraries of this process have the file open: each maps the beginning of the file's `-shm` for itself. Always
- * false where the system does not tell, which only Linux does.
+ * Returns whether two libraries of this process have the file open: each maps the beginning of the file's `-shm` for itself. Only
+ * Linux tells this; elsewhere the answer is false.
  */
 export async function isOpenTwice(path: string): Promise<boolean> {
   try {

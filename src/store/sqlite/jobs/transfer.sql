@@ -18,7 +18,7 @@ SELECT outcome FROM hk_stored_page WHERE transfer = ? AND number = ?;
 -- remember: stores what became of a page.
 INSERT INTO hk_stored_page (transfer, number, outcome) VALUES (?, ?, ?);
 
--- forget: deletes the pages (?3 is 0) or the tasks (1) of a source, but not the newest ?4. Their names are between ?1 and ?2.
+-- prune: deletes the pages (?3 is 0) or the tasks (1) of a source, but not the newest ?4. Their names are between ?1 and ?2.
 DELETE FROM hk_stored_page WHERE id IN (
   SELECT id FROM hk_stored_page WHERE transfer > ?1 AND transfer < ?2 AND (number = 0) = ?3 ORDER BY id DESC LIMIT -1 OFFSET ?4
 );

@@ -10,7 +10,7 @@ import {
   type TransferPage,
   type TransferSource,
 } from '../../contract.ts'
-import { forgottenWith } from '../../sql/stored-pages.ts'
+import { pruneArguments } from '../../sql/stored-pages.ts'
 import type { Database } from '../file/database.ts'
 import { SqliteArea } from '../file/store-file.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
@@ -77,8 +77,8 @@ export function outcomeOf(db: Database, { transfer, number }: PageName): PageOut
 
 export function remember(db: Database, page: PageName, outcome: PageOutcome): PageOutcome {
   db.run(sql.transfer.remember, page.transfer, page.number, outcome)
-  const forgotten = forgottenWith(page)
-  if (forgotten) db.run(sql.transfer.forget, ...forgotten)
+  const pruned = pruneArguments(page)
+  if (pruned) db.run(sql.transfer.prune, ...pruned)
   return outcome
 }
 

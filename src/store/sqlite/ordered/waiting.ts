@@ -205,7 +205,7 @@ function valuesOf(r: WaitingRow): Value[] {
   return [...position, r.crashes, r.suspect, r.size, r.score, r.error, r.text]
 }
 
-/** Returns the values of a row in the order of the statement `addFresh`. */
+/** Appends the values of a row, in the order of the statement `addFresh`. */
 function addFreshValues(values: Value[], { id, shard, performIn, score, text }: WaitingRow): void {
   values.push(id, shard, performIn, score, text)
 }
