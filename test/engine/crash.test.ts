@@ -88,7 +88,7 @@ test('after the third crash in a row the job is dead with the reason, and death 
   expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 0 })
 })
 
-test('an onDeath handler that never answers does not keep the jobs of the next dead process from being rescued', async () => {
+test('jobs of the next dead process are rescued while an onDeath handler never answers', async () => {
   const t = bench()
   const deaths = new Heard<string>()
   t.hq.onDeath((payload) => {

@@ -95,7 +95,7 @@ test('when the worker that moves due jobs becomes quiet, it releases the leader 
   expect(ran.all[1]).toBe('b')
 })
 
-test('a due job whose client middleware hangs holds up no other one, and its middleware runs in one worker', async () => {
+test('a due job whose client middleware hangs delays no other job, and its middleware runs in one worker', async () => {
   const a = bench()
   const b = a.another()
   const ran = new Heard<string>()

@@ -129,7 +129,7 @@ test('links have their own upload limit, with one upload for each link', async (
   await until(async () => (await send(one)) === 202)
 })
 
-test('a body that comes by a link may take only so long, however steadily it comes', async () => {
+test('linkBodySeconds limits a body by a link, even if it arrives steadily', async () => {
   const { url, hq, ...rest } = await served({ auth, limits: { linkBodySeconds: 0.5 } })
   const [one] = await rejected({ url, hq, ...rest })
   const line = `${'x'.repeat(9999)}\n`

@@ -64,7 +64,7 @@ onPostgres('pushes that wait for an earlier one', () => {
     }))
 })
 
-onPostgres('a push beside many rows whose time is over', () => {
+onPostgres('a push beside many expired rows', () => {
   test('deletes at most 1,000 of them, and those that stay keep nothing from being stored', () =>
     withBench(postgres, async (t) => {
       await t.store.jobs.push([toQueue('q', t.job(0))], NOW)

@@ -115,7 +115,7 @@ onPostgres('pushes of each kind', () => {
   })
 })
 
-onPostgres('a table that somebody has locked', () => {
+onPostgres('a table that another program has locked', () => {
   test.each(['session', 'transaction'])('ends pushes and reads after 5 seconds, with pooling=%s', (pooling) =>
     withBench(postgres, async (t) => {
       await t.store.jobs.push([toQueue('q', job(1))], NOW)

@@ -48,7 +48,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     expect(await store.cancellations.among(['a', 'b'])).toEqual(['a'])
   })
 
-  test('a brief request ends by itself, unless somebody cancels the job for good', async () => {
+  test('a brief request expires, unless another caller requests a lasting cancellation', async () => {
     const { store } = app().hq
     const { cancellations } = store
     const ago = async (jid: string, ms: number) => {
@@ -67,7 +67,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     expect(again).toBeGreaterThan(version)
     expect(await cancellations.among(['a'])).toEqual(['a'])
     expect(await redis.ttl('it-a')).toBeGreaterThan(2_591_990)
-    // It is no caller of its own.
+    // A brief request does not count as a caller.
     expect(await cancellations.request('a', 0, true)).toEqual([again])
     expect(await cancellations.withdraw('a', 0, again)).toBe('requested')
     expect(await cancellations.withdraw('a', 0)).toBe('none')
@@ -156,7 +156,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     await t.settled()
   })
 
-  test('a job that a Sidekiq process may have fetched since its last beat is cancelled as by its own cancel!, for two beats', async () => {
+  test('a job that a Sidekiq process may have fetched since its last heartbeat is cancelled as by its own cancel!, for two heartbeats', async () => {
     const { hq } = app()
     expect(await hq.cancel('nowhere')).toBe('not-found')
     expect(await redis.exists('it-nowhere')).toBe(0)

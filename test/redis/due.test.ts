@@ -21,7 +21,7 @@ onRedis('due jobs beside a key of another type', () => {
     return { ...t, redis, ran, J }
   }
 
-  test('retries at a key of another type do not keep scheduled jobs waiting, and dead jobs are pruned', async () => {
+  test('a key of another type at retry does not block scheduled jobs, and dead jobs are pruned', async () => {
     const { hq, J, ran, redis, work, clock } = begin()
     await J.performIn(60, 'scheduled')
     const old = { to: 'dead', text: '{"class":"Old","args":[],"jid":"old"}', score: 1 } as const

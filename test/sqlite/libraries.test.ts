@@ -37,7 +37,7 @@ test.runIf(canTell)('a store warns when a second SQLite library of its process h
   expect(found).toMatchObject([{ severity: 'error', text: expect.stringContaining('two SQLite libraries') }])
 })
 
-test.runIf(canTell)('several connections of one library are no second one', async () => {
+test.runIf(canTell)('several connections of one library do not count as two libraries', async () => {
   const path = newPath()
   const stores = [open(path), open(path)]
   for (const store of stores) await store.workers.join('one', { queues: [], seconds: 15, host: '' })

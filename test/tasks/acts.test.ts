@@ -334,7 +334,7 @@ describe('growing', () => {
     expect(owners.filter((owner) => owner.startsWith('producer:'))).toEqual([])
   })
 
-  test('a producer that others took for dead ends with TASK_TAKEN_OVER, although all its rows are stored', async () => {
+  test('a claimed producer ends with TASK_TAKEN_OVER, although all its rows are stored', async () => {
     const { hq } = bench()
     const Row = hq.job('Row', async (_ctx, _n: number) => {})
     const id = '00112233445566aa'

@@ -89,7 +89,7 @@ test('CSV texts get an apostrophe also where a spreadsheet that splits at ; or t
   expect(cells.filter((cell) => /^"*[=+\-@]/.test(cell))).toEqual([])
 })
 
-test('what escapes formulas restores every text exactly', () => {
+test('unescapeFormula restores every text exactly', () => {
   const random = randomFrom(7)
   const chars = ["'", '"', '=', '+', '-', '@', ';', '\t', '\r', '\n', 'x', '1', ',']
   for (let n = 0; n < 20_000; n++) {

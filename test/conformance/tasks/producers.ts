@@ -215,7 +215,7 @@ export const taskProducers: Case[] = [
     },
   },
   {
-    name: 'a claimed producer that still runs is told so at its next chunk and at its end, until another one resumes',
+    name: 'a claimed producer gets `taken-over` at its next chunk and at its end, until another one resumes',
     async run(t) {
       const producer = await t.owner()
       const task = spec(1, { producer })

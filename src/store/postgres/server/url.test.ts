@@ -34,7 +34,7 @@ test('a URL is shown with its user, host, database and options', () => {
   expect(readPostgresUrl('postgres://ann:s%2Fe%40c@h/db').connectionString).toBe('postgres://ann:s%2Fe%40c@h/db')
 })
 
-test('the error of a URL that is none says how to write a password', () => {
+test('the error of an invalid URL says how to write a password', () => {
   expect(shown('postgres://ann:se/cret@h/db')).toBe(
     'a PostgreSQL URL must look like postgres://user:password@host:5432/database, and / ? # @ in a password like %2F %3F %23 %40 (got postgres://ann:***@h/db)',
   )
