@@ -6,14 +6,15 @@ import { stringifyJson } from '../job/json.ts'
 import type { Logger } from '../job/logger.ts'
 import { floatsOf, newJid, type Payload, timeOf, writePayload } from '../job/payload.ts'
 import { baseQueue } from '../job/priority.ts'
-import { type JobLock, readUnique } from '../job/unique.ts'
+import { mayKeepResult } from '../job/result.ts'
+import { type JobLock, jidLock, readUnique } from '../job/unique.ts'
 import type { PushItem, UniqueClaim } from '../store/contract.ts'
 import type { PreparedPush } from './push-target.ts'
 import type { RequestContext } from './request.ts'
 import type { Template } from './template.ts'
 import { trackOf } from './track.ts'
 
-export interface JobWriterOptions extends Pick<RequestContext, 'encryption' | 'now' | 'wire'> {
+export interface JobWriterOptions extends Pick<RequestContext, 'definition' | 'encryption' | 'now' | 'wire'> {
   log: Logger
   strictArgs: 'raise' | 'warn' | false
   maxArgsBytes: { warn: number; refuse: number }
@@ -49,7 +50,14 @@ export class JobWriter {
     }
     if (once) destination.once = jid
     const locks = payload.hk_unique === undefined ? [] : readUnique(payload)
-    if (locks.length > 0) destination.unique = { jid, claims: locks.map(claimOf) }
+    if (locks.length > 0) {
+      destination.unique = { jid, claims: locks.map(claimOf) }
+      const isNamed = locks.some(({ key }) => key === jidLock(jid))
+      // An earlier job with this jid may have left a result.
+      if (isNamed && mayKeepResult(this.#options.definition(payload.wrapped ?? payload.class))) {
+        destination.effects = [{ kind: 'delete-result', jid }]
+      }
+    }
     const track = payload.hk_task === undefined ? undefined : trackOf(payload, now)
     const { maxLengths } = this.#options
     // Rows, jobs of batches and runs of cron entries are never refused.

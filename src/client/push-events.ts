@@ -2,7 +2,7 @@
 
 import { isRecorded, recordOf } from '../events/job-event.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
-import type { BatchPush, RecordEffect } from '../store/contract.ts'
+import type { BatchPush, PushItem, RecordEffect } from '../store/contract.ts'
 import type { PreparedPush } from './push-target.ts'
 
 type Pushed = Pick<PreparedPush, 'jid' | 'destination' | 'payload'>
@@ -15,11 +15,11 @@ export function addPushEvents(all: readonly PreparedPush[], now: number): void {
     const { jid, destination, payload } = pushed
     if (payload === template) {
       // Pushes that share their payload differ only in their arguments and jids.
-      destination.effects = [{ kind: 'record', jid, about }]
+      addEffect(destination, { kind: 'record', jid, about })
       continue
     }
     addPushEvent(pushed, now)
-    const [record] = destination.effects ?? []
+    const record = destination.effects?.at(-1)
     if (record?.kind === 'record') {
       template = payload
       about = record.about
@@ -29,7 +29,11 @@ export function addPushEvents(all: readonly PreparedPush[], now: number): void {
 
 /** Adds the event of a push to what the store changes with it. A row of a task has the event of its task instead. */
 export function addPushEvent(pushed: Pushed, now: number): void {
-  if (isRecorded(pushed.payload)) pushed.destination.effects = [eventOf(pushed, now)]
+  if (isRecorded(pushed.payload)) addEffect(pushed.destination, eventOf(pushed, now))
+}
+
+function addEffect(destination: PushItem, effect: RecordEffect): void {
+  destination.effects = destination.effects ? [...destination.effects, effect] : [effect]
 }
 
 /** Adds the events of the jobs of batches. */

@@ -153,12 +153,17 @@ export class StoreTarget extends DirectTarget {
 
   /** Records the events of a push that took so long that a recording may have been confirmed meanwhile. */
   async #recordIfLate(items: readonly PushItem[], refused: readonly RefusedPush[]): Promise<void> {
-    if (!this.#recording.mayBeOn() || items.every(({ effects }) => effects)) return
+    if (!this.#recording.mayBeOn() || items.every(hasRecord)) return
     await this.#recording.ask()
     if (!this.#recording.isOn) return
     const records = items.flatMap((destination) => {
       const payload = readPayload(destination.text)
-      if (destination.effects || !payload || !isRecorded(payload) || refused.some(({ item }) => item === destination))
+      if (
+        hasRecord(destination) ||
+        !payload ||
+        !isRecorded(payload) ||
+        refused.some(({ item }) => item === destination)
+      )
         return []
       return eventOf({ jid: payload.jid, destination, payload }, this.#now())
     })
@@ -182,4 +187,8 @@ export class StoreTarget extends DirectTarget {
       this.#awaited--
     }
   }
+}
+
+function hasRecord({ effects }: PushItem): boolean {
+  return effects?.some(({ kind }) => kind === 'record') ?? false
 }

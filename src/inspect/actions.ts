@@ -3,6 +3,7 @@
 import type { AppPort } from '../app/port.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { editPayload, readPayload } from '../job/payload.ts'
+import { mayKeepResult } from '../job/result.ts'
 import type { Effect, Entry, SetName, Swap } from '../store/contract.ts'
 
 /** An action of a person on a waiting job. */
@@ -34,7 +35,10 @@ export async function addedToQueue(app: AppPort, { text, score }: Entry, again: 
   }
   if (!promoted) return { text, score, to: null, ...effectsOf(app, text, { kind: 'filtered' }) }
   const to = { to: 'queue', queue: promoted.queue, text: promoted.text, end: 'back' } as const
-  return { text, score, to, ...effectsOf(app, text, { kind: 'added-to-queue' }) }
+  const { effects = [] } = effectsOf(app, text, { kind: 'added-to-queue' })
+  // A job that has ended starts over.
+  const isKept = mayKeepResult(app.registry.get(job.wrapped ?? job.class))
+  return { text, score, to, effects: isKept ? [...effects, { kind: 'delete-result', jid: job.jid }] : effects }
 }
 
 /** Names an entry in messages. It shows nothing else of the text, which may be confidential. */

@@ -1,6 +1,7 @@
 /** The stored result of a job: what its handler returned, or how the job failed. */
 
 import { checkReadable } from './args.ts'
+import type { JobDefinition } from './definition.ts'
 import { HighkiqError, messageOf } from './errors.ts'
 import { parseJson, stringifyJson } from './json.ts'
 
@@ -11,6 +12,11 @@ export type Jid<Result = unknown> = string & { readonly [RESULT]?: Result }
 
 /** Says in errors how a job gets a result. */
 export const KEEPS_RESULT = 'a job keeps one that says keepResult (seconds) where it is defined'
+
+/** Returns whether the store may have a result of a job. Without a definition another process may have one. */
+export function mayKeepResult(definition: JobDefinition | undefined): boolean {
+  return definition === undefined || definition.options.keepResult !== undefined
+}
 
 /** A larger result is not kept. */
 const MAX_BYTES = 16_384

@@ -324,3 +324,44 @@ test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, '5m'])('keepResult: %o i
   const options = { keepResult: keepResult as number }
   expect(() => hq.job('J', options, () => {})).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
 })
+
+test('a job that is pushed again with its jid has no result until this run has ended', async () => {
+  const t = bench()
+  const J = t.hq.job('J', KEPT, async (_ctx, n: number) => n)
+  const worker = await t.work()
+  await J.set({ jid: 'customer-15' }).performAsync(1)
+  expect(await t.hq.result('customer-15')).toBe(1)
+  await t.settled()
+  await worker.stop()
+  await J.set({ jid: 'customer-15' }).performAsync(2)
+  await expect(t.hq.result('customer-15', { timeout: 0 })).rejects.toMatchObject({ code: 'NO_RESULT' })
+  await t.work()
+  expect(await t.hq.result('customer-15')).toBe(2)
+  await t.settled()
+  // Another process may define the job.
+  await bench({ url: t.url }).hq.push({ class: 'J', args: [3], jid: 'customer-15' })
+  await until(async () => (await t.hq.result('customer-15')) === 3)
+})
+
+test('a dead job that is retried has no result until it has ended again', async () => {
+  const t = bench()
+  const { opened, open } = gate()
+  const began = new Heard<number>()
+  let attempts = 0
+  const J = t.hq.job('J', { ...KEPT, retry: 0 }, async () => {
+    began.say(++attempts)
+    if (attempts === 1) throw new Error('broken')
+    await opened
+    return 7
+  })
+  await t.work()
+  const jid = (await J.performAsync()) as string
+  await expect(t.hq.result(jid)).rejects.toMatchObject({ code: 'JOB_FAILED' })
+  await t.settled()
+  await (await t.hq.dead.find(jid))?.retry()
+  await began.atLeast(2)
+  await expect(t.hq.result(jid, { timeout: 0 })).rejects.toMatchObject({ code: 'NO_RESULT' })
+  const waiting = t.hq.result(jid)
+  open()
+  expect(await waiting).toBe(7)
+})

@@ -133,6 +133,12 @@ export interface AwaitLimitEffect {
   limit: Limit
 }
 
+/** Deletes the kept result of a job (`ResultStore.keep`): the job starts over. It is idempotent. */
+export interface DeleteResultEffect {
+  kind: 'delete-result'
+  jid: string
+}
+
 /** Records an event of a job, if the store has a recording. A reader gets the array [jid, ...about]. */
 export interface RecordEffect {
   kind: 'record'
@@ -202,4 +208,5 @@ export type Effect =
   | KeepUniqueEffect
   | ReleaseSlotEffect
   | AwaitLimitEffect
+  | DeleteResultEffect
   | RecordEffect

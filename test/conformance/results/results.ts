@@ -1,8 +1,38 @@
 import { expect } from 'vitest'
-import { type Case, pause, timed, until } from '../bench.ts'
+import type { PushItem, Swap } from '#dist/store/contract.js'
+import { type Case, NOW, pause, timed, toQueue, until } from '../bench.ts'
 
 /** Results of jobs, and waiting for them. */
 export const results: Case[] = [
+  {
+    name: 'a push deletes the kept result of its job if the job is stored, and a move does so, too',
+    async run(t) {
+      const { jobs, jobSets, results } = t.store
+      const dead = t.job('b')
+      const item: PushItem = {
+        ...toQueue('q', t.job('a')),
+        unique: { jid: 'a', claims: [{ key: 'jid:a' }] },
+        effects: [{ kind: 'delete-result', jid: 'a' }],
+      }
+      await results.keep('a', '{"result":1}', 60)
+      await results.keep('b', '{"result":2}', 60)
+      await jobs.push([item], NOW)
+      expect(await results.find('a')).toBe(null)
+      expect(await results.find('b')).toBe('{"result":2}')
+      await results.keep('a', '{"result":3}', 60)
+      expect(await jobs.push([item], NOW)).toMatchObject([{ holder: 'a' }])
+      expect(await results.find('a')).toBe('{"result":3}')
+      await jobs.push([{ to: 'dead', text: dead, score: 1 }], NOW)
+      const swap: Swap = {
+        text: dead,
+        score: 1,
+        to: toQueue('q', dead),
+        effects: [{ kind: 'delete-result', jid: 'b' }],
+      }
+      expect(await jobSets.swap('dead', [swap], NOW)).toEqual(['ok'])
+      expect(await results.find('b')).toBe(null)
+    },
+  },
   {
     name: 'a result is found by its id, the last one counts, and other ids have none',
     async run(t) {

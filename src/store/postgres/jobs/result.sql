@@ -2,23 +2,26 @@
 -- that deletes them.
 WITH old AS (
   DELETE FROM hk.result WHERE jid IN (
-    SELECT jid FROM hk.result WHERE ends <= $4 AND jid <> $1 ORDER BY ends LIMIT 100 FOR UPDATE SKIP LOCKED
+    SELECT jid FROM hk.result WHERE ends <= hk.micros() / 1000 AND jid <> $1 ORDER BY ends LIMIT 100 FOR UPDATE SKIP LOCKED
   )
 )
-INSERT INTO hk.result (jid, text, ends) VALUES ($1, $2, $3)
+INSERT INTO hk.result (jid, text, ends) VALUES ($1, $2, hk.micros() / 1000 + $3::bigint)
 ON CONFLICT (jid) DO UPDATE SET text = excluded.text, ends = excluded.ends;
 
 -- find: returns a result that is still kept.
-SELECT text FROM hk.result WHERE jid = $1 AND ends > $2;
+SELECT text FROM hk.result WHERE jid = $1 AND ends > hk.micros() / 1000;
+
+-- delete: deletes the results of jobs that start over.
+DELETE FROM hk.result WHERE jid = ANY($1::text[]);
 
 -- remembered: returns the value of a key.
-SELECT value FROM hk.memory WHERE key = $1 AND ends > $2;
+SELECT value FROM hk.memory WHERE key = $1 AND ends > hk.micros() / 1000;
 
 -- remember: stores a value until a time, which may be past, and deletes some others that are not kept any longer.
 WITH old AS (
-  DELETE FROM hk.memory WHERE key IN (SELECT key FROM hk.memory WHERE ends <= $4 AND key <> $1 ORDER BY ends LIMIT 1000)
+  DELETE FROM hk.memory WHERE key IN (SELECT key FROM hk.memory WHERE ends <= hk.micros() / 1000 AND key <> $1 ORDER BY ends LIMIT 1000)
 )
-INSERT INTO hk.memory (key, value, ends) VALUES ($1, $2, $3)
+INSERT INTO hk.memory (key, value, ends) VALUES ($1, $2, hk.micros() / 1000 + $3::bigint)
 ON CONFLICT (key) DO UPDATE SET value = excluded.value, ends = excluded.ends;
 
 -- secret: stores a secret if there is none of this name, and returns the stored one.

@@ -6,10 +6,9 @@ import { sql } from '../sql.generated.ts'
 export class PostgresResultStore extends PostgresArea implements ResultStore {
   readonly remember: ResultStore['remember'] = (key, value, seconds, instead) =>
     this.server.write(async (db) => {
-      const now = Date.now()
-      const found = await db.first<{ value: string }>(sql.result.remembered, key, now)
+      const found = await db.first<{ value: string }>(sql.result.remembered, key)
       if (found && found.value !== instead) return found.value
-      await db.run(sql.result.remember, key, value.toWellFormed(), now + Math.ceil(seconds * 1000), now)
+      await db.run(sql.result.remember, key, value.toWellFormed(), Math.ceil(seconds * 1000))
       return null
     }, ANSWER_SECONDS)
 
@@ -20,7 +19,7 @@ export class PostgresResultStore extends PostgresArea implements ResultStore {
   }
 
   readonly find: ResultStore['find'] = async (jid, ms = 0, signal = new AbortController().signal) => {
-    const read = () => this.server.runOne((db) => db.first<{ text: string }>(sql.result.find, jid, Date.now()))
+    const read = () => this.server.runOne((db) => db.first<{ text: string }>(sql.result.find, jid))
     return (await this.server.readUntil([resultChannel(jid)], ms, signal, read))?.text ?? null
   }
 

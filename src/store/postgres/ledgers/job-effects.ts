@@ -39,6 +39,12 @@ export async function applyJobEffects(db: Database, effects: readonly JobEffect[
     )
     return db.run(sql.lock.release, ...values)
   })
+  await apply('delete-result', (some) =>
+    db.run(
+      sql.result.delete,
+      some.map(({ jid }) => jid),
+    ),
+  )
   await apply('release-slot', (some) => releaseSlots(db, some))
   await apply('await-limit', (some) => awaitLimits(db, some))
   await apply('clear-cancellation', (some) => clearCancellations(db, some))

@@ -5,8 +5,7 @@ import { sql } from '../sql.generated.ts'
 
 /** Keeps a result in place of an earlier one, and deletes old ones. The caller notifies `resultChannel` after that. */
 export async function keepResult(db: Database, jid: string, text: string, seconds: number): Promise<void> {
-  const now = Date.now()
-  await db.run(sql.result.keep, jid, text, now + Math.ceil(seconds * 1000), now)
+  await db.run(sql.result.keep, jid, text, Math.ceil(seconds * 1000))
 }
 
 /** Notified when a job's result is stored. */

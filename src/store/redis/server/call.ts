@@ -145,6 +145,8 @@ export class Call {
       this.args.push(effect.limit, `${effect.owner} ${effect.ticket}`)
     } else if (effect.kind === 'await-limit') {
       this.args.push('w', this.key(names.limits), this.key(names.limitChecks), effect.limit.name, specOf(effect.limit))
+    } else if (effect.kind === 'delete-result') {
+      this.args.push('d', this.key(names.result(effect.jid)))
     } else if (effect.kind === 'record') {
       this.#recording ??= this.keys.push(...names.recording) - names.recording.length + 1
       this.args.push('r', this.#recording, packEvents([effect]))

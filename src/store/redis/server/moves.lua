@@ -15,7 +15,8 @@
 -- limits, of their next checks and of the limit's slots, limit, holder. "w" (wait for room in a limit): numbers of the
 -- keys of limits and of their next checks, limit, its numbers. "r" (record an event): number of the first key of
 -- record.lua, event. "b" (change a member of a batch): batch, member, change, key of a note or "", note. "c" (change a run of a cron entry): number
--- of the entry's key, job, state, start of its attempt or "" (as it was), its end or "".
+-- of the entry's key, job, state, start of its attempt or "" (as it was), its end or "". "d" (delete the result of a job): number of
+-- its key.
 
 -- Seconds: an entry of a set that is due within this time wakes the processes that wait for due jobs.
 local SOON = 2
@@ -25,6 +26,7 @@ local woken = false
 local function readEffect()
   local kind = text()
   if kind == 'l' then return { lock = KEYS[number()], holder = text() } end
+  if kind == 'd' then return { kept = KEYS[number()] } end
   if kind == 'c' then
     return { cron = KEYS[number()], jid = text(), state = text(), startedAt = text(), endedAt = text() }
   end
@@ -79,6 +81,7 @@ end
 
 -- Returns the first key of an effect that has the wrong type.
 local function wrongEffect(effect)
+  if effect.kept then return end
   if effect.recording then return wrongRecording(effect.recording) end
   if effect.lock then return wrong(effect.lock, 'string') end
   if effect.cron then return wrong(effect.cron, 'hash') end
@@ -108,6 +111,10 @@ end
 
 -- Returns false when the effect is outdated.
 local function applyEffect(effect)
+  if effect.kept then
+    redis.call('UNLINK', effect.kept)
+    return true
+  end
   if effect.recording then
     addRecord(effect.recording, effect.event)
     return true

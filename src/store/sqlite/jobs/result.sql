@@ -5,6 +5,9 @@ ON CONFLICT (jid) DO UPDATE SET text = excluded.text, ends = excluded.ends;
 -- find: returns a result that is still kept.
 SELECT text FROM hk_result WHERE jid = ? AND ends > ?;
 
+-- delete: deletes the result of a job that starts over.
+DELETE FROM hk_result WHERE jid = ?;
+
 -- deleteOld: deletes results that are not kept any longer.
 DELETE FROM hk_result WHERE ends <= ?;
 

@@ -36,5 +36,8 @@ export function applyJobEffect(db: Database, effect: Exclude<Effect, { kind: 'ev
       break
     case 'release-lock':
       db.run(sql.lock.release, effect.lock, effect.holder)
+      break
+    case 'delete-result':
+      db.run(sql.result.delete, effect.jid)
   }
 }
