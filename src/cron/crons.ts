@@ -16,7 +16,8 @@ import {
   readSchedule,
   readShown,
 } from './entry.ts'
-import { runOf } from './run.ts'
+import { lockOf, runOf } from './run.ts'
+import { isRunGone } from './ticks.ts'
 
 /** A job that was pushed for an entry, with its state and times. */
 export interface CronRunInfo {
@@ -161,7 +162,7 @@ export class Cron {
     const store = this.#app.store
     const jid = newJid()
     for (let tries = 0; tries < TRIES; tries++) {
-      const { text, tick } = await this.#record()
+      const { text, tick, pushedAt } = await this.#record()
       const run = this.#entries.get(this.name) ?? this.#asShown(text)
       const push = await runOf(client, run, now(), jid, now())
       if (!push) return null
@@ -171,7 +172,10 @@ export class Cron {
         const request = run.request([])
         if (answer.isUnique && client.conflict(request) === 'raise') throw uniqueConflict(request.class, answer.holder)
         if (answer.isUnique) return answer.holder
-        throw new HighkiqError('CRON_BUSY', `cron ${this.name}: its last run has not ended (job ${answer.holder})`)
+        if (!(await isRunGone(this.#app, answer.holder, pushedAt ?? 0))) {
+          throw new HighkiqError('CRON_BUSY', `cron ${this.name}: its last run has not ended (job ${answer.holder})`)
+        }
+        await store.crons.releaseLock(lockOf(this.name), answer.holder)
       }
     }
     throw new HighkiqError('CRON_BUSY', `cron ${this.name} is being changed all the time: try again`)

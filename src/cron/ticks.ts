@@ -15,14 +15,23 @@ const MOST_MISSED = 1000
 const FAR_AHEAD_MS = 86_400_000
 /** A job that has held its lock for this long is searched for. */
 const HELD_MS = 60_000
+/** A tick whose job can't be made for this long is skipped, if a newer one is due. */
+const GIVE_UP_MS = 600_000
 /** The largest part of the time that searches may take. */
 const SEARCH_SHARE = 0.01
+
+/** Returns whether a job with a lock was deleted, or has ended in a program that does not know locks. */
+export async function isRunGone(app: AppPort, jid: string, since: number): Promise<boolean> {
+  return app.now() - since >= HELD_MS && ENDED_STATES.has((await findJob(app, jid)).state)
+}
 
 export class Ticks {
   readonly #app: AppPort
   readonly #isStopped: () => boolean
   /** By entry: when the holder of its lock is searched for again at the earliest, on the monotonic clock. */
   readonly #searchOn = new Map<string, number>()
+  /** By entry: the tick whose job can't be made, and since when. */
+  readonly #failing = new Map<string, { tick: number; since: number }>()
 
   constructor(app: AppPort, isStopped: () => boolean) {
     this.#app = app
@@ -52,7 +61,7 @@ export class Ticks {
       if (this.#isStopped()) return until
       const isMissed = missed === 'skip' && until - tick > LATE_MS
       // Another process decides this tick, or the entry was changed.
-      if (!(await this.#tick(record, from, tick, isMissed ? undefined : entry))) return until
+      if (!(await this.#tick(record, from, tick, isMissed ? undefined : entry, tick !== due.at(-1)))) return until
       const about = { cron: name, tick: new Date(tick), since: new Date(oldest) }
       if (isMissed) {
         log.warn(about, `cron ${name}: this tick was missed, and is skipped`)
@@ -71,10 +80,11 @@ export class Ticks {
     from: number,
     to: number,
     entry: Entry | undefined,
+    hasNewer: boolean,
   ): Promise<boolean> {
-    const { store, client, now, log } = this.#app
+    const { store, now, log } = this.#app
     const about = { cron: name, tick: new Date(to) }
-    const push = entry ? await runOf(client, entry, to, tickJid(name, to), now()) : null
+    const push = entry ? await this.#pushOf(entry, to, hasNewer) : null
     const answer = await store.crons.tick(name, { text, from, to, push }, now())
     if (answer === 'ok' && push) log.debug({ ...about, jid: push.jid }, 'pushed')
     if (answer === 'ok' || answer === 'gone') return answer === 'ok'
@@ -91,14 +101,35 @@ export class Ticks {
     return (await store.crons.tick(name, { text, from, to, push: isGone ? push : null }, now())) === 'ok'
   }
 
-  /** Returns whether a job with a lock was deleted, or has ended in a program that does not know locks. */
+  /** Returns the push of a tick; null when it is skipped. @throws what the function of its arguments throws, errors of a push */
+  async #pushOf(entry: Entry, tick: number, hasNewer: boolean): ReturnType<typeof runOf> {
+    const { client, now, hooks } = this.#app
+    const { name } = entry
+    try {
+      const push = await runOf(client, entry, tick, tickJid(name, tick), now())
+      this.#failing.delete(name)
+      return push
+    } catch (thrown) {
+      const failing = this.#failing.get(name)
+      const since = failing?.tick === tick ? failing.since : now()
+      this.#failing.set(name, { tick, since })
+      if (!hasNewer || now() - since < GIVE_UP_MS) throw thrown
+      hooks.report(thrown, {
+        during: `cron ${name}; this tick is skipped, because newer ones wait`,
+        tick: new Date(tick),
+      })
+      return null
+    }
+  }
+
+  /** Returns whether the run has no job any more (see `isRunGone`). It searches seldom. */
   async #isGone(name: string, jid: string, since: number): Promise<boolean> {
     const began = performance.now()
-    if (this.#app.now() - since < HELD_MS || began < (this.#searchOn.get(name) ?? 0)) return false
-    const { state } = await findJob(this.#app, jid)
+    if (began < (this.#searchOn.get(name) ?? 0)) return false
+    const isGone = await isRunGone(this.#app, jid, since)
     const took = performance.now() - began
     this.#searchOn.set(name, performance.now() + took / SEARCH_SHARE)
-    return ENDED_STATES.has(state)
+    return isGone
   }
 
   /**

@@ -227,6 +227,26 @@ describe('missed ticks', () => {
     expect(ticksOf(t).sort()).toEqual([1, 2, 3, 4, 5, 6].map((n) => NOON + n * HOUR))
   })
 
+  test("with missed: 'all' a tick whose arguments can't be made is skipped after ten minutes, and the newer ones run", async () => {
+    const t = cronBench()
+    const poison = NOON + MINUTE
+    const failures = new Heard<string>()
+    t.hq.onError((error) => failures.say((error as Error).message))
+    const args = (tick: Date) => {
+      if (Number(tick) === poison) throw new Error('no rates for this tick')
+      return []
+    }
+    t.hq.cron('c', '* * * * *', t.Tell, { missed: 'all', args })
+    await t.work()
+    await entered(t)
+    t.clock.at = NOON + 2 * MINUTE
+    await failures.atLeast(1)
+    t.clock.at = NOON + 12 * MINUTE
+    await t.ran.atLeast(11)
+    expect(ticksOf(t)).toEqual(Array.from({ length: 11 }, (_, i) => NOON + (i + 2) * MINUTE))
+    expect(failures.all).toContain('no rates for this tick')
+  })
+
   test("'all': at most the last thousand ticks run", async () => {
     // Where a thousand commits cost little.
     const t = cronBench(undefined, undefined, 'sqlite::memory:')
@@ -497,6 +517,20 @@ describe("overlap: 'skip'", () => {
     next()
     await began.atLeast(3)
     expect(t.log.lines.map(({ message }) => message)).toContain('cron c: the job of its last run is nowhere any more')
+  })
+
+  test('run now starts a job of a paused entry although the job of its last run was deleted by another program', async () => {
+    const { t, began } = await busy()
+    await t.hq.cron('c').pause()
+    const { tick, text } = (await t.hq.store.crons.list(['c']))[0] as { tick: number; text: string }
+    const item = { to: 'dead', text: '{"jid":"lost"}', score: 1 } as const
+    await t.hq.store.crons.tick('c', { text, from: tick, to: tick, push: { jid: 'lost', item, lock: 'cron:c' } }, NOON)
+    await expect(t.hq.cron('c').runNow()).rejects.toMatchObject({ code: 'CRON_BUSY' })
+    t.clock.at += 2 * MINUTE
+    await t.hq.cron('c').runNow()
+    await began.atLeast(1)
+    began.all[0]?.open()
+    await t.settled()
   })
 })
 
