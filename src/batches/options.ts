@@ -81,7 +81,9 @@ type CheckedChildren<Flow> = Flow extends { readonly children: infer Children ex
 
 export const CALLBACKS = ['onSuccess', 'onComplete', 'onDeath'] as const
 
-const KEEP_MS = 7 * 86_400_000
+const DAY_MS = 86_400_000
+const KEEP_MS = 7 * DAY_MS
+const LEAST_KEEP_MS = 60_000
 const MAX_DATA = 16_384
 
 const BATCH_OPTIONS: Record<keyof BatchOptions, OptionKind> = {
@@ -109,7 +111,7 @@ export function readBatchOptions(options: BatchOptions): { keep: number; meta: s
   const named = CALLBACKS.flatMap((which) => (options[which] ? [[which, options[which].name]] : []))
   const callbacks = named.length > 0 ? Object.fromEntries(named) : undefined
   const meta = JSON.stringify({ description, callbacks })
-  if (data === undefined) return { keep: keep === undefined ? KEEP_MS : millisecondsOf(keep), meta }
+  if (data === undefined) return { keep: keepMs(keep), meta }
   let text: string | undefined
   try {
     text = stringifyJson(data)
@@ -120,7 +122,7 @@ export function readBatchOptions(options: BatchOptions): { keep: number; meta: s
     throw invalidOption(`hq.batch: data must be JSON of at most ${MAX_DATA} bytes (got ${shown(data)})`)
   }
   const joined = meta === '{}' ? `{"data":${text}}` : `${meta.slice(0, -1)},"data":${text}}`
-  return { keep: keep === undefined ? KEEP_MS : millisecondsOf(keep), meta: joined }
+  return { keep: keepMs(keep), meta: joined }
 }
 
 export const TOO_DEEP = `batches and flows can be nested at most ${MOST_NESTED} levels deep: let a callback or a job create the next ones`
@@ -135,7 +137,13 @@ export function checkFlow(node: FlowJob, path = 'hq.flow', depth = 1): void {
   for (const [i, child] of (node.children ?? []).entries()) checkFlow(child, `${path}.children[${i}]`, depth + 1)
 }
 
-export const FLOW_KEEP_MS = KEEP_MS
+/** A parent reads its children in each attempt: 25 retries with the standard delays take about 21 days. */
+export const FLOW_KEEP_MS = 30 * DAY_MS
+
+/** A push that is sent again because its answer was lost must find the record of an empty batch. */
+function keepMs(keep: BatchOptions['keep']): number {
+  return keep === undefined ? KEEP_MS : Math.max(millisecondsOf(keep), LEAST_KEEP_MS)
+}
 
 function millisecondsOf(duration: unknown): number {
   try {

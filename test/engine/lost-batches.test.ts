@@ -5,7 +5,10 @@ import { batchMembers } from '#dist/batches/batch-plugin.js'
 import type { Canceller } from '#dist/batches/cancel.js'
 import { LeaderLock } from '#dist/worker/background-service.js'
 import { maintenanceLock } from '#dist/worker/maintenance.js'
-import { type Bench, bench, until } from './bench.ts'
+import { type Bench, bench, Heard, until } from './bench.ts'
+
+/** In seconds. */
+const DAY = 86_400
 
 /** Maintenance that changes a member in its second walk. Without `walkingPart` it walks again at once. */
 function checkOf(
@@ -104,6 +107,33 @@ test('a batch is deleted when its time is over', async () => {
   t.clock.ahead = 100
   await check()
   expect(await t.hq.batches.get(bid)).toBe(null)
+})
+
+test('the record of a batch is kept for a minute at least, and that of a flow for as long as its parent is retried', async () => {
+  const t = bench()
+  const check = checkOf(t)
+  const ran = new Heard<number>()
+  const Child = t.hq.job('Child', () => 7)
+  const Parent = t.hq.job('Parent', { retry: 25, retryIn: 60 }, async (ctx) => {
+    const children = await ctx.children()
+    ran.say(children.length)
+    if (t.clock.ahead < DAY) throw new Error('not yet')
+  })
+  const bid = await t.hq.batch({ keep: 1 }, () => {})
+  await t.hq.flow({ job: Parent, children: [{ job: Child }] })
+  t.clock.ahead += 50
+  await check()
+  expect(await t.hq.batches.get(bid)).not.toBe(null)
+  const worker = await t.work()
+  await ran.atLeast(1)
+  await worker.stop()
+  t.clock.ahead += 21 * DAY
+  await check()
+  expect(await t.hq.batches.get(bid)).toBe(null)
+  await t.work()
+  await t.settled()
+  await until(async () => (await t.set('retry')).length === 0)
+  expect(await t.set('dead')).toEqual([])
 })
 
 test('a job that is due while a walk goes on is not lost', async () => {
