@@ -1,6 +1,6 @@
 import { symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { bench, promptly, until } from '../engine/bench.ts'
 import { clockCases, withClock } from '../engine/clock-cases.ts'
 import { pathOf } from '../programs/program.ts'
@@ -22,6 +22,21 @@ suiteWith([postgres, faketime], 'a PostgreSQL server whose clock is set', () => 
     return { url: server.url(), setClock }
   }
   clockCases(start)
+
+  test('a result is kept for its time although the clock of the process that kept it is an hour behind', async () => {
+    const { url } = await start()
+    const { store } = bench({ url }).hq
+    await store.open()
+    const now = vi.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000)
+    try {
+      await store.results.keep('a', '{"result":1}', 60)
+      await store.results.remember('b', 'value', 60)
+    } finally {
+      now.mockRestore()
+    }
+    expect(await store.results.find('a')).toBe('{"result":1}')
+    expect(await store.results.remember('b', 'other', 60)).toBe('value')
+  })
 
   test('another process soon acquires a lock whose holder died before the clock was set back', async () => {
     const { url, setClock } = await start()
