@@ -103,7 +103,10 @@ function queueSource(app: AppPort, { inQueue, ...matcher }: Matcher, queue: stri
       )
       return { ...page, items: page.items.map(hitOf) }
     },
-    act: (_, options) => new Queue(app, queue).deleteAll({ ...options, matching: inQueue.needle, where: isHit }),
+    act(_, options) {
+      const matching = inQueue.needle === '' ? {} : { matching: inQueue.needle }
+      return new Queue(app, queue).deleteAll({ ...options, ...matching, where: isHit })
+    },
   }
 }
 
