@@ -88,7 +88,11 @@ describe('retries, scheduled, dead', () => {
 
   test.for<[what: string, args: string[], says: RegExp]>([
     ['neither a jid nor --all', ['retries', 'retry'], /give jids, --all or --matching/],
-    ['an empty pattern', ['dead', 'delete', '--matching', '', '--yes'], /must not be empty; --all means all jobs/],
+    [
+      'an empty pattern',
+      ['dead', 'delete', '--matching', '', '--yes'],
+      /must not be empty, because that means all jobs/,
+    ],
     [
       'a limit for an action',
       ['dead', 'delete', '--all', '--limit', '5', '--yes'],

@@ -88,19 +88,17 @@ interface ActionOptions extends ShowOptions {
 
 const MATCHING = 'only jobs whose JSON contains this text, or matches this pattern (* ? [a-z])'
 
-/** Returns a parser that refuses an empty pattern, which would match all jobs: it comes from a variable that is not set. */
-function pattern(forAll: string): (text: string) => string {
-  return (text) => {
-    if (text !== '') return text
-    throw new InvalidArgumentError(`It must not be empty; ${forAll}.`)
-  }
+/** Refuses an empty pattern, which would match all jobs: it comes from a variable that is not set. */
+function pattern(text: string): string {
+  if (text !== '') return text
+  throw new InvalidArgumentError('It must not be empty, because that means all jobs.')
 }
 
 function registerSet(program: Command, name: string, about: SetCommand): void {
   const command = withShowOptions(program.command(name))
     .description(about.description)
     .addOption(new Option('--limit <n>', 'show at most n').argParser(wholeNumber).default(25))
-    .option('--matching <pattern>', MATCHING, pattern('leave it out for all jobs'))
+    .option('--matching <pattern>', MATCHING, pattern)
     .addHelpText('after', `\nExamples:\n  highkiq ${name}\n${examples(name, about)}`)
     .allowExcessArguments()
     .action((options: ListOptions, { args: [verb] }: Command) => {
@@ -118,7 +116,7 @@ function registerSet(program: Command, name: string, about: SetCommand): void {
       .command(`${verb} [jids...]`)
       .description(action.ask('these jobs'))
       .option('--all', 'all jobs of the set')
-      .option('--matching <pattern>', MATCHING, pattern('--all means all jobs'))
+      .option('--matching <pattern>', MATCHING, pattern)
       .option('--yes', 'do not ask for confirmation')
       .addHelpText('after', OPTIONS_OF_PARENT)
       .action((jids: string[], _: object, self: Command) => {
