@@ -54,7 +54,7 @@ function reopen(to: Destination): void {
   try {
     to.reopen()
   } catch {
-    // It emits the error, too, and goes on writing to the old file.
+    // The destination emits the error as well, and goes on writing to the old file.
   }
 }
 

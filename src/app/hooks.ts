@@ -3,7 +3,7 @@
 import { hasCode, invalidOption, messageOf } from '../job/errors.ts'
 import type { Logger } from '../job/logger.ts'
 import type { Payload } from '../job/payload.ts'
-import { answerOf, HANDLER_SECONDS } from '../job/wait.ts'
+import { answerOfHandler } from '../job/wait.ts'
 import type { Lifecycle, WorkerAbout } from '../worker/engine.ts'
 
 /**
@@ -78,13 +78,12 @@ export class Hooks {
     else console.error(`${line.findLast((part) => typeof part === 'string')} (the logger failed: ${messageOf(thrown)})`)
   }
 
-  /** Waits for each handler at most HANDLER_SECONDS. Never throws. */
+  /** Waits for each handler at most 30 seconds. Never throws. */
   async died(payload: Payload, error: unknown): Promise<void> {
     const { class: name, jid } = payload
-    const answer = async (handler: DeathHandler) => handler(payload, error)
+    const who = `onDeath: a handler for ${name} ${jid}`
     for (const handler of this.death) {
-      const call = () => answerOf(`onDeath: a handler for ${name} ${jid}`, HANDLER_SECONDS, answer(handler))
-      await this.#safely(call, 'onDeath')
+      await this.#safely(() => answerOfHandler(who, () => handler(payload, error)), 'onDeath')
     }
   }
 

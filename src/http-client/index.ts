@@ -97,7 +97,7 @@ export function createClient(options: ClientOptions = {}): Client {
         ...(body === undefined ? {} : { body: isJson ? JSON.stringify(body) : (body as FileBody) }),
         ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
         ...(signal ? { signal } : {}),
-        // What follows a redirect may send a GET instead.
+        // A client that follows a redirect may send a GET instead.
         ...(method === 'get' ? {} : { redirect: 'manual' as const }),
       })
       return read(method, response)

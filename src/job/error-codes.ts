@@ -102,7 +102,7 @@ export const STATUS = {
   STORE_TIMEOUT: 503,
   /**
    * Client middleware, or a handler of `onDeath` or `onExhausted`, did not answer in time. A due job is postponed.
-   * What to do: Give its network calls a shorter timeout.
+   * What to do: Give network calls of the middleware or handler a shorter timeout.
    */
   MIDDLEWARE_TIMEOUT: 503,
   /**
@@ -172,12 +172,12 @@ export const STATUS = {
   TASK_NOT_DONE: 409,
   /**
    * Pages of the export were rejected, are no longer kept, or were never added (it was interrupted): its file would have gaps.
-   * What to do: Retry the rejected pages, resume the export, or create it again.
+   * What to do: Retry the rejected pages, resume the export, or create a new one.
    */
   EXPORT_INCOMPLETE: 409,
   /**
    * Another producer resumed this task, or the lease of this one ran out: it must stop adding rows.
-   * What to do: If the task is `interrupted`, resume it. Otherwise nothing: the other producer adds the rows.
+   * What to do: If the task is `interrupted`, resume the task. Otherwise do nothing: the other producer adds the rows.
    */
   TASK_TAKEN_OVER: 409,
   /**

@@ -74,7 +74,7 @@ export interface Payload {
   hk_crashes?: number
   /** When a scheduled job expires (ms). */
   hk_expires?: number
-  /** Of a scheduled job with a deadline that was postponed: when it was due first, and when it is due now (s). */
+  /** When a postponed job with a deadline was due first, and when the job is due now, in seconds. */
   hk_postponed?: [number, number]
   /** The batch of which it is a member: of Highkiq 16 hex digits, of Sidekiq Pro 14 characters. */
   bid?: string

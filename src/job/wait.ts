@@ -5,7 +5,7 @@ import { HighkiqError } from './errors.ts'
 const LATE = Symbol('late')
 
 /** The seconds for which Highkiq waits for a handler of the app, such as `onDeath`. */
-export const HANDLER_SECONDS = 30
+const HANDLER_SECONDS = 30
 
 /** Resolves with whether the work was done within `ms`. @throws what the work throws in that time */
 export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
@@ -17,6 +17,11 @@ export async function answerOf<T>(who: string, seconds: number, work: Promise<T>
   const answer = await race(seconds * 1000, work)
   if (answer !== LATE) return answer
   throw new HighkiqError('MIDDLEWARE_TIMEOUT', `${who} did not answer within ${seconds} s`)
+}
+
+/** Calls a handler of the app, and resolves with its result. @throws what it throws; MIDDLEWARE_TIMEOUT after HANDLER_SECONDS */
+export function answerOfHandler<T>(who: string, call: () => T | PromiseLike<T>): Promise<T> {
+  return answerOf(who, HANDLER_SECONDS, (async () => call())())
 }
 
 /** Resolves with the result of the work. @throws what it throws; the reason of the signal once that is aborted */

@@ -1,6 +1,6 @@
 /** Runs one ordered queue in one process: its shards, its store calls and its batches. */
 
-import { answerOf, HANDLER_SECONDS } from '../job/wait.ts'
+import { answerOfHandler } from '../job/wait.ts'
 import type { FetchedBatch, OrderedEnd } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import type { WorkerHandle } from '../worker/executor.ts'
@@ -169,8 +169,7 @@ export class QueueRunner {
   async #notifyDeaths(deaths: OrderedDeath[]): Promise<void> {
     const { name, queue, options } = this.definition
     try {
-      const handled = options.onExhausted?.(deaths)
-      if (handled) await answerOf(`onExhausted of ${name}`, HANDLER_SECONDS, Promise.resolve(handled))
+      await answerOfHandler(`onExhausted of ${name}`, () => options.onExhausted?.(deaths))
     } catch (thrown) {
       const ids = idFields(deaths.map(({ id }) => id))
       this.#engine.report(thrown, { during: 'onExhausted', class: name, queue, ...ids })

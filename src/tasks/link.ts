@@ -35,7 +35,7 @@ export interface OpenedLink {
   holder: string
 }
 
-/** What a new link allows, and when it ends, in seconds since the epoch. */
+/** The rights of a new link, and its end in seconds since the epoch. */
 export interface NewLink extends Pick<OpenedLink, 'rights' | 'isRedacted'> {
   until: number | undefined
 }

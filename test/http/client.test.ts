@@ -120,7 +120,7 @@ test('a push that a proxy redirects throws NO_ANSWER, also when a JSON answer fo
     ...{ code: 'NO_ANSWER', status: 302 },
     message: expect.stringContaining(`redirected to ${url}/api/v1/jobs`),
   })
-  // A fetch that follows redirects whatever it is told.
+  // An app's own fetch that follows redirects in any case.
   const own = createClient({
     ...{ url: `http://127.0.0.1:${port}`, token: TOKEN },
     fetch: (to, init) => fetch(to, { ...init, redirect: 'follow' }),

@@ -125,7 +125,7 @@ export class Redaction {
         return shown === stringifyJson(inner) ? text : shown
       }
     } catch {
-      // It is not JSON as a whole.
+      // The whole text is not JSON, but a part of it may be.
     }
     const show = (name: string, value: unknown) => this.#shown(name, value, false)
     return redactMembers(text, { isByName: namesOnly.has(this.#rule), show })

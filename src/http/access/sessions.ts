@@ -46,7 +46,7 @@ export class Sessions {
     } catch {
       // The next request after a while asks again.
     }
-    // It may have been ended here meanwhile.
+    // The login may have ended here meanwhile.
     if (this.#known.get(id)?.hasEnded) return true
     this.#remember(id, hasEnded)
     return hasEnded

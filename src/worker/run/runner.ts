@@ -15,7 +15,7 @@ import {
 import type { OverLimit } from '../../job/limit.ts'
 import { attemptEnded, timeOf } from '../../job/payload.ts'
 import { allAmong, jidsOf } from '../../job/rows.ts'
-import { answerOf, HANDLER_SECONDS } from '../../job/wait.ts'
+import { answerOfHandler } from '../../job/wait.ts'
 import type { Limit, Settlement } from '../../store/contract.ts'
 import type { Engine, Threads } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
@@ -212,9 +212,8 @@ async function failure(engine: Engine, attempt: Attempt, error: unknown): Promis
   }
   let keeps = verdict.dead
   try {
-    const wish = hooks?.onExhausted?.(verdict.payload, error)
-    const answer = `onExhausted of ${payload.class}`
-    if (wish && (await answerOf(answer, HANDLER_SECONDS, Promise.resolve(wish))) === 'discard') keeps = false
+    const call = () => hooks?.onExhausted?.(verdict.payload, error)
+    if ((await answerOfHandler(`onExhausted of ${payload.class}`, call)) === 'discard') keeps = false
   } catch (thrown) {
     engine.report(thrown, { jid, during: 'onExhausted' })
   }

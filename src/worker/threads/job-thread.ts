@@ -26,7 +26,7 @@ export class JobThread {
   readonly #onEnd: (error: unknown) => void
   #running: Running | undefined
   #error: unknown
-  /** What a job gets that needs the thread after its end. */
+  /** The error of jobs that need this thread after it has ended. */
   #died: HighkiqError | undefined
   #hasLoaded = false
   #ending = false

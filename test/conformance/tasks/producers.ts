@@ -226,7 +226,7 @@ export const taskProducers: Case[] = [
       expect(await t.store.tasks.addRows(task.id, producer, 2, rows(2, 1), NOW)).toEqual(lost)
       expect(await t.store.tasks.endAdding(task.id, producer, NOW)).toEqual(lost)
       expect(await t.store.tasks.openAdding(task.id, producer, NOW)).toEqual(lost)
-      // What it had stored before is stored, and it may say that it breaks off.
+      // The rows that the producer stored before stay, and the producer may report that it stopped early.
       expect(await t.store.tasks.addRows(task.id, producer, 0, rows(0, 2), NOW)).toEqual({ ok: true, total: 2 })
       expect(await t.store.tasks.endAdding(task.id, producer, NOW, true)).toEqual({ ok: true, total: 2 })
       expect(await expectExact(t, task)).toMatchObject({ state: 'interrupted', total: 2 })

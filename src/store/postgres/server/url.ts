@@ -41,7 +41,7 @@ export function readPostgresUrl(url: string): PostgresOptions {
   const { searchParams } = parsed
   for (const name of searchParams.keys()) {
     if (OPTIONS.includes(name)) continue
-    // What is not a name may be a part of a password.
+    // Text that can't be the name of an option may be a part of a password.
     const unknown = /^\w+$/.test(name) ? JSON.stringify(name) : 'that is not a name'
     throw invalid(`${shown}: unknown option ${unknown}; there are ${OPTIONS.join(', ')}`)
   }

@@ -2,8 +2,8 @@
 --
 -- They are a sorted set: job → its score. Of a cancelled job it is the version, a multiple of 16 and about ms of the server's
 -- clock, plus the number of callers who requested it besides the first one, at most 15, or plus 0.5 when the request is brief.
--- Of a job that was found and dropped it is minus the time when: an even number, or an odd one (droppedAt) when the job was
--- running.
+-- The score of a job that was found and dropped is minus the time of that: an odd number (droppedAt) if the job was running, else
+-- an even one.
 
 -- Withdraws a cancellation and returns what it was: m (requested), d (dropped), b (dropped while it ran) or n (none).
 -- The job was dropped now if `dropped` is "d" or "b". With `version` it withdraws only one caller's request.
