@@ -8,6 +8,8 @@ const NUMBER = /^[+-](\d+([.,]\d+)?|[.,]\d+)(e[+-]?\d+)?$/i
  * spreadsheet splits lines at `;` or tabs. It then reads a quote inside a cell as text, so a line break ends the row.
  */
 const INNER = /([;\t\r\n])(?=['"]*[=+\-@])/g
+/** Most texts: they need no apostrophe, and this one look at them is several times as fast as a replacement. */
+const PLAIN = /^[^'=+\-@;\t\r\n][^;\t\r\n]*$/
 const ESCAPED_INNER = /([;\t\r\n])'(?=['"]*[=+\-@])/g
 
 /**
@@ -16,6 +18,7 @@ const ESCAPED_INNER = /([;\t\r\n])'(?=['"]*[=+\-@])/g
  * `unescapeFormula` restores it exactly.
  */
 export function escapeFormula(text: string): string {
+  if (PLAIN.test(text)) return text
   const inner = text.replace(INNER, "$1'")
   return FORMULA.test(text) && !NUMBER.test(text) ? `'${inner}` : inner
 }
