@@ -2,7 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
-import { uniqueConflict } from '../client/push-target.ts'
+import { uniqueConflict } from '../client/refused-push.ts'
 import { withJidLock } from '../client/request.ts'
 import { timelessRecord } from '../events/job-event.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'

@@ -17,8 +17,8 @@ import {
   type PreparedPush,
   type PushPipe,
   type PushTarget,
-  uniqueConflict,
 } from './push-target.ts'
+import { uniqueConflict } from './refused-push.ts'
 import type { PushRequest } from './request.ts'
 import { refuseChange, transactionItems } from './transaction.ts'
 

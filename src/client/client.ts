@@ -10,7 +10,6 @@ import { Override } from './override.ts'
 import { promoted } from './promotion.ts'
 import type { ObservedPush, PushObserver } from './push-observer.ts'
 import {
-  type Conflict,
   DirectTarget,
   type FakeQueues,
   type PreparedPush,
@@ -18,6 +17,7 @@ import {
   type PushPipe,
   type PushTarget,
 } from './push-target.ts'
+import type { Conflict } from './refused-push.ts'
 import {
   conflictOf,
   isUnique,

@@ -1,12 +1,10 @@
 /** Where a push goes: a store, a transaction, or a test mode. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chain } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
-import { codeOf, HighkiqError, messageOf, PushError } from '../job/errors.ts'
+import { codeOf, PushError } from '../job/errors.ts'
 import { forEachOf } from '../job/json.ts'
 import type { Payload } from '../job/payload.ts'
-import { queueFull } from '../job/queue-full.ts'
 import type { OnConflict } from '../job/unique.ts'
 import {
   type BatchItem,
@@ -23,6 +21,7 @@ import {
 import type { Bulk, BulkPlan } from './bulk.ts'
 import { type BulkProgress, bulkFailure } from './bulk-failure.ts'
 import type { OrderedNames } from './ordered-names.ts'
+import { type Conflict, resolveRefused } from './refused-push.ts'
 import type { PushRequest } from './request.ts'
 import type { TemplateCache } from './template.ts'
 
@@ -44,19 +43,6 @@ export interface Pushed {
   existing: boolean
   /** The queue for which it was pushed; undefined when middleware stopped it, and in a transaction or a batch. */
   queue?: string
-}
-
-/** A push that was refused because of a lock, and whose arguments go to the job that has it. */
-export interface Conflict {
-  how: 'replace' | 'debounce'
-  /** The jid of that job. */
-  holder: string
-  /** The score with which it was scheduled, as far as is known. */
-  due: number | null
-  /** The time of the refused push, in seconds since the epoch. */
-  at: number | undefined
-  /** Whether this job was searched before, and the push then refused again because of its lock. */
-  isRepeated: boolean
 }
 
 /** The steps of a push before its target: the part of a client that a target calls. */
@@ -227,34 +213,14 @@ export abstract class DirectTarget implements PushTarget {
     return refused.find(({ item }) => item === prepared.destination)
   }
 
-  /** Returns the jid for a push that was refused because of a lock. @throws UNIQUE_CONFLICT, QUEUE_FULL, PushError */
-  async #resolve(pipe: PushPipe, request: PushRequest, prepared: PreparedPush, first: RefusedPush): Promise<string> {
-    const { destination } = prepared
-    const at = destination.to === 'schedule' ? destination.score : undefined
-    let refusal: RefusedPush = first
-    let isRepeated = false
-    for (let attempt = 1; ; attempt++) {
-      const { holder, due } = refusal
-      if (holder === null) throw queueFull(request.class, queueOf(destination), destination.maxLength as number)
-      // An earlier push has stored this job.
-      if (holder === prepared.jid) return holder
-      const how = pipe.conflict(request)
-      if (how === 'raise') throw uniqueConflict(request.class, holder)
-      if (how === 'drop') return holder
-      if (attempt > MOST_REPLACEMENTS) throw uniqueConflict(request.class, holder)
-      if (attempt > 1) await sleep(REPLACE_PAUSE_MS)
-      try {
-        if (await this.replaceHolder(pipe, prepared, { how, holder, due, at, isRepeated })) return holder
-      } catch (thrown) {
-        if (!codeOf(thrown)?.startsWith('STORE_')) throw thrown
-        // The holder may have the arguments, but this job is not stored.
-        throw new PushError(messageOf(thrown), [prepared.jid], false, { cause: thrown })
-      }
-      const again = await this.#putOne(prepared)
-      if (!again) return prepared.jid
-      isRepeated = again.holder === holder
-      refusal = again
-    }
+  /** Returns the jid for a push that was refused. @throws UNIQUE_CONFLICT, QUEUE_FULL, PushError */
+  #resolve(pipe: PushPipe, request: PushRequest, prepared: PreparedPush, refusal: RefusedPush): Promise<string> {
+    const { jid, destination } = prepared
+    return resolveRefused({
+      ...{ name: request.class, jid, destination, refusal, onConflict: pipe.conflict(request) },
+      replaceHolder: (conflict) => this.replaceHolder(pipe, prepared, conflict),
+      putAgain: () => this.#putOne(prepared),
+    })
   }
 
   /** Stores the jobs batch by batch, and reads at most one batch ahead. @internal */
@@ -344,20 +310,6 @@ export abstract class DirectTarget implements PushTarget {
 function mayBeRefused({ unique, maxLength }: PushItem): boolean {
   return unique !== undefined || maxLength !== undefined
 }
-
-function queueOf(item: PushItem): string {
-  return item.to === 'queue' ? item.queue : ''
-}
-
-export function uniqueConflict(name: string, holder: string): HighkiqError {
-  const hint = "use onConflict: 'drop' to get its jid instead"
-  const message = `${name}: not pushed, because job ${holder} has its lock: wait until that job has ended, or ${hint}`
-  return new HighkiqError('UNIQUE_CONFLICT', message, { jid: holder, option: 'onConflict', hint })
-}
-
-/** A push throws UNIQUE_CONFLICT when the job that has its lock changed this often before it could be replaced. */
-const MOST_REPLACEMENTS = 50
-const REPLACE_PAUSE_MS = 20
 
 export function idsOf(batches: readonly OrderedPushes[]): string[] {
   return batches.flatMap(({ items }) => items.map(({ id }) => id))

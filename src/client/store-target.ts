@@ -18,14 +18,8 @@ import { isLarge, outermostOf, putInSteps } from './batch-steps.ts'
 import { BULK } from './bulk.ts'
 import { type OrderedNames, orderedNamesOf } from './ordered-names.ts'
 import { addBatchEvents, addPushEvent, addPushEvents, eventOf } from './push-events.ts'
-import {
-  type Conflict,
-  DirectTarget,
-  idsOf,
-  type PreparedOrderedPush,
-  type PreparedPush,
-  type PushPipe,
-} from './push-target.ts'
+import { DirectTarget, idsOf, type PreparedOrderedPush, type PreparedPush, type PushPipe } from './push-target.ts'
+import type { Conflict } from './refused-push.ts'
 import { resend } from './resend.ts'
 
 const ORDERED_BATCHES_AT_ONCE = 20

@@ -17,8 +17,8 @@ import {
   type PreparedPush,
   type PushPipe,
   type PushTarget,
-  uniqueConflict,
 } from './push-target.ts'
+import { uniqueConflict } from './refused-push.ts'
 import type { PushRequest } from './request.ts'
 
 /** Microtasks after which middleware counts as waiting for something, which it can't do in a transaction. */

@@ -1,7 +1,7 @@
 /** Gives a waiting job that has a lock the arguments of a push that was refused, by compare-and-swap. */
 
 import type { AppPort } from '../app/port.ts'
-import type { Conflict } from '../client/push-target.ts'
+import type { Conflict } from '../client/refused-push.ts'
 import { findByJid, limitedSets } from '../inspect/walk.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { editPayload, type Payload, readPayload } from '../job/payload.ts'
