@@ -16,8 +16,7 @@ import {
   readSchedule,
   readShown,
 } from './entry.ts'
-import { lockOf, runOf } from './run.ts'
-import { isRunGone } from './ticks.ts'
+import { isRunGone, lockOf, runOf } from './run.ts'
 
 /** A job that was pushed for an entry, with its state and times. */
 export interface CronRunInfo {

@@ -1,8 +1,10 @@
-/** Prepares the job of one tick, and follows it. */
+/** Prepares the job of one tick, and follows it to its end. */
 
 import { createHash } from 'node:crypto'
+import type { AppPort } from '../app/port.ts'
 import type { Client } from '../client/client.ts'
 import { addPushEvent } from '../client/push-events.ts'
+import { ENDED_STATES, findJob } from '../inspect/find.ts'
 import type { JobContext } from '../job/context.ts'
 import { given } from '../job/options.ts'
 import { answerOf } from '../job/wait.ts'
@@ -12,6 +14,8 @@ import type { Runnable } from './entry.ts'
 
 /** Client middleware, or a function that returns arguments, must answer within this time. */
 const PREPARE_SECONDS = 30
+/** The job of a run that has held its lock for this long is searched for. */
+const HELD_MS = 60_000
 
 /** Returns the id of the job of a tick: the same in every process that may push it. */
 export function tickJid(name: string, tick: number): string {
@@ -46,6 +50,11 @@ export async function runOf(
   if (!prepared) return null
   addPushEvent(prepared, now)
   return { jid: prepared.jid, item: prepared.destination, ...(lock === undefined ? {} : { lock }) }
+}
+
+/** Returns whether the job of a run with a lock was deleted, or has ended in a program that does not know locks. */
+export async function isRunGone(app: AppPort, jid: string, since: number): Promise<boolean> {
+  return app.now() - since >= HELD_MS && ENDED_STATES.has((await findJob(app, jid)).state)
 }
 
 /** The state of a run after each outcome; the other outcomes change nothing that an entry remembers. */

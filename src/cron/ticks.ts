@@ -1,10 +1,9 @@
 /** Decides which ticks of a cron entry are due, which were missed, and which runs overlap. */
 
 import type { AppPort } from '../app/port.ts'
-import { ENDED_STATES, findJob } from '../inspect/find.ts'
 import type { CronRecord } from '../store/contract.ts'
 import type { Entry, Missed } from './entry.ts'
-import { lockOf, runOf, tickJid } from './run.ts'
+import { isRunGone, lockOf, runOf, tickJid } from './run.ts'
 import type { Schedule } from './schedule.ts'
 
 /** Only a tick that is older than this counts as missed. */
@@ -13,17 +12,10 @@ const LATE_MS = 60_000
 const MOST_MISSED = 1000
 /** A last tick further ahead of the clock than this shows that a clock was wrong. */
 const FAR_AHEAD_MS = 86_400_000
-/** A job that has held its lock for this long is searched for. */
-const HELD_MS = 60_000
 /** A tick whose job can't be made for this long is skipped, if a newer one is due. */
 const GIVE_UP_MS = 600_000
 /** The largest part of the time that searches may take. */
 const SEARCH_SHARE = 0.01
-
-/** Returns whether a job with a lock was deleted, or has ended in a program that does not know locks. */
-export async function isRunGone(app: AppPort, jid: string, since: number): Promise<boolean> {
-  return app.now() - since >= HELD_MS && ENDED_STATES.has((await findJob(app, jid)).state)
-}
 
 export class Ticks {
   readonly #app: AppPort
