@@ -29,16 +29,22 @@ export interface RequestOptions {
   type?: string
 }
 
-/** The server refused a request, or sent no answer of Highkiq. */
+/** The server refused a request, or sent no complete answer of Highkiq. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
-  /** `NO_ANSWER`: something else answered, for example a proxy. */
+  /** `NO_ANSWER`: something else answered, for example a proxy, or the answer was cut off. */
   readonly code: ErrorCode | 'NO_ANSWER'
   readonly status: number
   readonly details: Readonly<Record<string, unknown>>
 
-  constructor(code: ApiError['code'], message: string, status: number, details: Record<string, unknown> = {}) {
-    super(message)
+  constructor(
+    code: ApiError['code'],
+    message: string,
+    status: number,
+    details: Record<string, unknown> = {},
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
     this.code = code
     this.status = status
     this.details = details
@@ -100,7 +106,7 @@ export function createClient(options: ClientOptions = {}): Client {
         // A client that follows a redirect may send a GET instead.
         ...(method === 'get' ? {} : { redirect: 'manual' as const }),
       })
-      return read(method, response)
+      return read(method, response, signal)
     }
   const client = { get: sender('get'), post: sender('post'), patch: sender('patch'), delete: sender('delete') }
   return client as unknown as Client
@@ -128,7 +134,7 @@ function searchOf(query: Record<string, unknown>): string {
 }
 
 /** @throws ApiError */
-async function read(method: Method, response: Response): Promise<unknown> {
+async function read(method: Method, response: Response, signal?: AbortSignal): Promise<unknown> {
   const { status, headers, redirected, url } = response
   const isRead = method === 'get'
   const isRedirect = response.type === 'opaqueredirect' || (status >= 300 && status < 400)
@@ -142,7 +148,16 @@ async function read(method: Method, response: Response): Promise<unknown> {
   if (!response.ok) throw errorOf(status, await response.text())
   if (status === 204) return undefined
   const type = headers.get('content-type')?.toLowerCase() ?? ''
-  if (type.startsWith('application/json')) return response.json()
+  if (type.startsWith('application/json')) {
+    try {
+      return JSON.parse(await response.text())
+    } catch (cause) {
+      if (signal?.aborted) throw cause
+      const advice = isRead ? 'send the request again' : 'the server may have done it, so look before you send it again'
+      const message = `the answer with status ${status} was cut off or is not JSON: ${advice}`
+      throw new ApiError('NO_ANSWER', message, status, {}, { cause })
+    }
+  }
   if (isRead ? type.startsWith('text/html') : !type.startsWith('application/x-ndjson')) {
     throw errorOf(status, await response.text())
   }

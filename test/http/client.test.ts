@@ -131,6 +131,49 @@ test('a push that a proxy redirects throws NO_ANSWER, also when a JSON answer fo
   expect((await hq.stats()).enqueued).toBe(1)
 })
 
+test.each<[string, (half: string) => string | ReadableStream]>([
+  ['ends early', (half) => half],
+  [
+    'breaks off',
+    () =>
+      new ReadableStream({ pull: (controller) => controller.error(new TypeError('terminated: other side closed')) }),
+  ],
+])('an answer that %s throws NO_ANSWER, which says that a push may be stored', async (_, cut) => {
+  const { client: direct, url } = await connected()
+  const client = createClient({
+    ...{ url, token: TOKEN },
+    async fetch(to, init) {
+      const response = await fetch(to, init)
+      const text = await response.text()
+      return new Response(cut(text.slice(0, text.length / 2)), response)
+    },
+  })
+  await expect(client.post('/api/v1/jobs', { body: { class: 'Row', args: [] } })).rejects.toMatchObject({
+    ...{ name: 'ApiError', code: 'NO_ANSWER', status: 201, cause: expect.any(Error) },
+    message: expect.stringContaining('the server may have done it, so look before you send it again'),
+  })
+  expect((await direct.get('/api/v1/queues/{name}', { path: { name: 'default' } })).size).toBe(1)
+  await expect(client.get('/api/v1/stats')).rejects.toMatchObject({
+    ...{ code: 'NO_ANSWER', status: 200, message: expect.stringContaining('send the request again') },
+  })
+})
+
+test('a signal that ends the reading of an answer throws its AbortError', async () => {
+  const { url } = await connected()
+  const ending = new AbortController()
+  const client = createClient({
+    ...{ url, token: TOKEN },
+    async fetch(to, init) {
+      const stop = (controller: ReadableStreamDefaultController) => {
+        ending.abort()
+        controller.error(ending.signal.reason)
+      }
+      return new Response(new ReadableStream({ pull: stop }), await fetch(to, init))
+    },
+  })
+  await expect(client.get('/api/v1/stats', { signal: ending.signal })).rejects.toMatchObject({ name: 'AbortError' })
+})
+
 test('a wrong route, parameter, body or answer does not compile', () => {
   const wrong = (client: ReturnType<typeof createClient>) => [
     // @ts-expect-error no such route
