@@ -1,7 +1,6 @@
 /** Keeps pushed jobs in memory until a test runs them. */
 
 import type {
-  Conflict,
   FakeQueues,
   OrderedPushed,
   OrderedPushRequest,
@@ -9,16 +8,15 @@ import type {
   PreparedPush,
   PushPipe,
 } from '../client/push-target.ts'
+import type { Conflict } from '../client/refused-push.ts'
 import { HighkiqError } from '../job/errors.ts'
 import type { Payload } from '../job/payload.ts'
 import { baseQueue, priorityOf } from '../job/priority.ts'
-import { readUnique } from '../job/unique.ts'
-import { NOTHING_REFUSED, type PushItem, type RefusedPush } from '../store/contract.ts'
-import { arrived, itemsOf, locksOf, TestTarget } from './mode.ts'
+import { NOTHING_REFUSED, type RefusedPush } from '../store/contract.ts'
+import { arrived, itemsOf, TestTarget } from './mode.ts'
 
 export class Fake extends TestTarget implements FakeQueues {
   readonly #all: Payload[] = []
-  readonly #running = new Set<Payload>()
   /** By job, and by queue: each always the same array. */
   readonly #byName = new Map<string, Payload[]>()
   readonly #byQueue = new Map<string, Payload[]>()
@@ -32,9 +30,9 @@ export class Fake extends TestTarget implements FakeQueues {
 
   /** Refuses a unique job while another job has its lock, and a job whose queue is full. @internal */
   async put(job: PreparedPush): Promise<readonly RefusedPush[]> {
+    const refusal = this.refusalOf(job)
+    if (refusal) return [refusal]
     const payload = arrived(this.app, job)
-    const holder = this.#holderOf(job.destination)
-    if (holder !== undefined) return [{ item: job.destination, holder, due: null }]
     const { maxLength, to } = job.destination
     const isFull = to === 'queue' && maxLength !== undefined && this.queue(payload.queue).length >= maxLength
     if (isFull) return [{ item: job.destination, holder: null, due: null }]
@@ -44,14 +42,15 @@ export class Fake extends TestTarget implements FakeQueues {
 
   protected async accept(payload: Payload): Promise<void> {
     this.begin(payload)
+    this.locks.acquire(payload)
     for (const list of this.#listsOf(payload)) list.push(payload)
   }
 
   /** @internal */
   async replaceHolder(_pipe: PushPipe, job: PreparedPush, { how, holder, at }: Conflict): Promise<boolean> {
     const waiting = this.#all.find(({ jid }) => jid === holder)
-    // A running job keeps its arguments.
-    if (!waiting) return [...this.#running].some(({ jid }) => jid === holder)
+    // A job that runs or has ended keeps its arguments.
+    if (!waiting) return this.locks.isHolder(holder)
     waiting.args = arrived(this.app, job).args
     if (how === 'debounce' && waiting.at !== undefined) waiting.at = at ?? this.app.now() / 1000
     return true
@@ -115,26 +114,14 @@ export class Fake extends TestTarget implements FakeQueues {
       throw new HighkiqError('EMPTY_QUEUE', `${which} waits to be run: nothing was pushed, or it has run`)
     }
     this.#remove(next)
-    this.#running.add(next)
-    try {
-      return await this.run(next)
-    } finally {
-      this.#running.delete(next)
-    }
+    return this.run(next)
   }
 
+  /** Forgets jobs, and the locks that they have or had. */
   clear(name?: string): void {
+    this.locks.clear((holder) => name === undefined || nameOf(holder) === name)
     for (const job of [...this.jobs(name)]) this.#remove(job)
     for (const [one, { items }] of this.#ordered) if (name === undefined || name === one) items.splice(0)
-  }
-
-  #holderOf({ unique }: PushItem): string | undefined {
-    return unique?.claims.map(({ key }) => this.holderOf(key)).find((jid) => jid !== undefined)
-  }
-
-  protected holderOf(lock: string): string | undefined {
-    const waits = this.#all.find((one) => readUnique(one).some(({ key }) => key === lock))
-    return (waits ?? [...this.#running].find((one) => locksOf(one).includes(lock)))?.jid
   }
 
   #remove(job: Payload): void {
@@ -145,8 +132,12 @@ export class Fake extends TestTarget implements FakeQueues {
   }
 
   #listsOf(payload: Payload): Payload[][] {
-    return [this.#all, listOf(this.#byName, payload.wrapped ?? payload.class), listOf(this.#byQueue, payload.queue)]
+    return [this.#all, listOf(this.#byName, nameOf(payload)), listOf(this.#byQueue, payload.queue)]
   }
+}
+
+function nameOf({ class: name, wrapped = name }: Payload): string {
+  return wrapped
 }
 
 function nextOf(jobs: readonly Payload[]): Payload | undefined {

@@ -8,7 +8,6 @@ import { verdictOf } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
 import { KEEPS_RESULT } from '../job/result.ts'
-import { readUnique } from '../job/unique.ts'
 import {
   type BatchPush,
   type BatchReader,
@@ -17,6 +16,7 @@ import {
   type RefusedPush,
 } from '../store/contract.ts'
 import { MemoryBatches } from './memory-batches.ts'
+import { MemoryLocks } from './memory-locks.ts'
 
 type Outcome = Parameters<AppPort['effects']>[1]
 
@@ -47,6 +47,8 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
   /** @internal */
   protected readonly app: AppPort
   readonly #mode = new Mode()
+  /** @internal */
+  protected readonly locks: MemoryLocks
   readonly #batches: MemoryBatches
   /** By jid: the ends of jobs. */
   readonly #ends = new Map<string, { text: string } | { none: string }>()
@@ -54,7 +56,8 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
   constructor(app: AppPort) {
     super()
     this.app = app
-    this.#batches = new MemoryBatches(app.now, (key) => this.holderOf(key))
+    this.locks = new MemoryLocks(app.now)
+    this.#batches = new MemoryBatches(app.now, (key) => this.locks.holderOf(key))
   }
 
   /** @internal */
@@ -72,9 +75,6 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
     this.#ends.set(jid, { none: 'it has not ended: with fake(hq), run it by drain() or performOne() first' })
   }
 
-  /** Returns the jid of the kept or running job that has a lock. */
-  protected abstract holderOf(key: string): string | undefined
-
   /** Keeps a job, or runs it. */
   protected abstract accept(payload: Payload): Promise<void>
 
@@ -87,9 +87,19 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
     return answer.refused
   }
 
-  /** Runs a job and changes its batch. @throws what the handler throws */
+  /** Returns the refusal of a unique job while another job has its lock. */
+  protected refusalOf({ destination }: PreparedPush): RefusedPush | undefined {
+    for (const { key } of destination.unique?.claims ?? []) {
+      const holder = this.locks.holderOf(key)
+      if (holder !== undefined) return { item: destination, holder, due: null }
+    }
+    return undefined
+  }
+
+  /** Runs a job and changes its batch and its locks. @throws what the handler throws */
   protected async run(payload: Payload): Promise<unknown> {
     this.begin(payload)
+    this.locks.apply(this.app.effects(payload, { kind: 'started' }))
     try {
       const result = await this.app.run(payload, this.server)
       this.#end(payload, { kind: 'done', result })
@@ -103,7 +113,9 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
   }
 
   #end(payload: Payload, outcome: Outcome): void {
-    if (payload.bid !== undefined) this.#batches.apply(this.app.effects(payload, outcome))
+    const effects = this.app.effects(payload, outcome)
+    this.#batches.apply(effects)
+    this.locks.apply(effects)
     const text = this.app.endText(payload, outcome)
     this.#ends.set(payload.jid, text === undefined ? { none: `it has ended: ${KEEPS_RESULT}` } : { text })
   }
@@ -147,35 +159,20 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
 
 /** Runs jobs at once, where they are pushed. A push throws what the handler throws. */
 export class Inline extends TestTarget {
-  /** The jobs that run and keep a lock until they have succeeded, by lock. */
-  readonly #holders = new Map<string, string>()
-
-  /** Refuses a unique job that a running job pushes with its own lock. @internal */
+  /** Refuses a unique job that a running job pushes with its own lock, or while a lock lasts for a time. @internal */
   async put(job: PreparedPush): Promise<readonly RefusedPush[]> {
-    const payload = arrived(this.app, job)
-    const holder = locksOf(payload)
-      .map((key) => this.holderOf(key))
-      .find((jid) => jid !== undefined)
-    if (holder !== undefined) return [{ item: job.destination, holder, due: null }]
-    await this.accept(payload)
+    const refusal = this.refusalOf(job)
+    if (refusal) return [refusal]
+    await this.accept(arrived(this.app, job))
     return NOTHING_REFUSED
   }
 
-  protected holderOf(key: string): string | undefined {
-    return this.#holders.get(key)
-  }
-
   protected async accept(payload: Payload): Promise<void> {
-    const keys = locksOf(payload)
-    for (const key of keys) this.#holders.set(key, payload.jid)
-    try {
-      await this.run(payload)
-    } finally {
-      for (const key of keys) this.#holders.delete(key)
-    }
+    this.locks.acquire(payload)
+    await this.run(payload)
   }
 
-  /** A job that has a lock runs, and keeps its arguments. @internal */
+  /** A job that has a lock runs or has ended, and keeps its arguments. @internal */
   async replaceHolder(): Promise<boolean> {
     return true
   }
@@ -184,11 +181,6 @@ export class Inline extends TestTarget {
   async putOrdered(push: PreparedOrderedPush): Promise<void> {
     await push.run(itemsOf(push), this.server)
   }
-}
-
-/** Returns the locks that a running job has. */
-export function locksOf(payload: Payload): string[] {
-  return readUnique(payload).flatMap(({ until, key }) => (until === 'success' || until === 'time' ? key : []))
 }
 
 /** Returns a job as a worker would read it, its arguments in plain text; a scheduled one has its time in `at`. */

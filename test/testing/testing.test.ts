@@ -7,8 +7,8 @@ import { recorder } from '../engine/bench.ts'
 const NOW = 1_700_000_000_123
 
 /** An app whose store can't be opened: who pushes to it fails. */
-function newApp(url = 'sqlite:/nowhere/at/all.db'): Highkiq {
-  const hq = new Highkiq({ url, logger: recorder(), clock: { now: () => NOW } })
+function newApp(url = 'sqlite:/nowhere/at/all.db', now = () => NOW): Highkiq {
+  const hq = new Highkiq({ url, logger: recorder(), clock: { now } })
   onTestFinished(() => hq.close())
   return hq
 }
@@ -396,6 +396,48 @@ test('inline refuses a unique job that a running job pushes with its own lock', 
   const jid = await Again.performAsync()
   expect(pushed).toEqual([jid])
   expect(await Again.performAsync()).not.toBe(jid)
+})
+
+test.each([fake, inline])(
+  'the lock of a unique job with a duration lasts that long, also when the job has ended before',
+  async (begin) => {
+    let now = NOW
+    const hq = newApp(undefined, () => now)
+    using _ = begin(hq)
+    const ran: number[] = []
+    const Throttled = hq.job('Throttled', { unique: { for: '10m', by: () => 0 } }, async (_ctx, n: number) => {
+      ran.push(n)
+    })
+    const push = async (job: Pick<typeof Throttled, 'performAsync'>, n: number) => {
+      const jid = await job.performAsync(n)
+      if (begin === fake) await drainAll(hq)
+      return jid
+    }
+    const first = await push(Throttled, 1)
+    now += 600_000 - 1
+    expect(await push(Throttled, 2)).toBe(first)
+    const onConflict = (how: 'raise' | 'replace') =>
+      Throttled.set({ unique: { for: '10m', by: () => 0, onConflict: how } })
+    await expect(push(onConflict('raise'), 3)).rejects.toMatchObject({ code: 'UNIQUE_CONFLICT' })
+    expect(await push(onConflict('replace'), 4)).toBe(first)
+    now += 1
+    expect(await push(Throttled, 5)).not.toBe(first)
+    expect(ran).toEqual([1, 5])
+  },
+)
+
+test('fake: clear releases the locks of the jobs that it forgets, also of those that have run', async () => {
+  const hq = newApp()
+  using jobs = fake(hq)
+  const unique = { for: '10m' } as const
+  const [One, Other] = [hq.job('One', { unique }, async () => {}), hq.job('Other', { unique }, async () => {})]
+  const before = [await One.performAsync(), await Other.performAsync()]
+  await drainAll(hq)
+  One.clear()
+  const after = [await One.performAsync(), await Other.performAsync()]
+  expect([after[0] === before[0], after[1] === before[1]]).toEqual([false, true])
+  jobs.clear()
+  expect(await Other.performAsync()).not.toBe(before[1])
 })
 
 test('a limit delays no job in a test, and mistakes in it are found', async () => {
