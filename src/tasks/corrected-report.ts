@@ -19,8 +19,8 @@ import { HIDDEN_ROW, isOneObject, parseRowKey, rowOf } from './report.ts'
 import { languageOf, type Reason, reasonNames, reasonsIn } from './report-columns.ts'
 import { type Row, retryTransient } from './rows.ts'
 import { cellText } from './spreadsheet/cell-text.ts'
-import type { FileRow, OpenFile } from './spreadsheet/file.ts'
-import { unescapeFormula } from './spreadsheet/formula-injection.ts'
+import type { FileFormat, FileRow, OpenFile } from './spreadsheet/file.ts'
+import { escapeFormula, unescapeFormula } from './spreadsheet/formula-injection.ts'
 import type { Source } from './spreadsheet/source.ts'
 
 /** A row of the report with its event. `number` is its row number in the report. */
@@ -96,8 +96,11 @@ function withPath(thrown: unknown, source: Source): unknown {
 interface Layout {
   /** Returns the name of one of the report's own columns. */
   column(reason: Reason, values: Values): string
-  /** Returns the value of a cell without the apostrophes that the report has in front of formulas. */
-  plain(value: unknown): unknown
+  /**
+   * Returns the value of a cell without the apostrophes that a report in CSV has in front of formulas. `stored` is the value
+   * in the task.
+   */
+  plain(value: unknown, stored: unknown): unknown
   /** Returns the row as it was imported. Unchanged cells keep their stored values. */
   row(values: Values, stored: Values): Values
 }
@@ -105,7 +108,10 @@ interface Layout {
 type Values = Record<string, unknown>
 
 function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string | undefined): Layout {
-  const plain = (value: unknown) => (format === 'csv' && typeof value === 'string' ? unescapeFormula(value) : value)
+  const plain: Layout['plain'] = (value, stored) => {
+    if (format === 'ndjson' || typeof value !== 'string') return value
+    return format === 'csv' || isEscaped(value, cellText(stored)) ? unescapeFormula(value) : value
+  }
   const cell = cellReader(plain, meta)
   const own = meta.columns
   const ofHeader = header && reasonsIn(header, own)
@@ -113,11 +119,15 @@ function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string |
   const nameOf = (reason: Reason, names: readonly string[]) => reasonNames(own ?? [], languageOf(names))[reason]
   const column: Layout['column'] = (reason, values) =>
     reasonsOf(values)[reason] ?? nameOf(reason, header ?? Object.keys(values))
-  const columns = columnsIn(header, own ?? [])
+  const columns = columnsIn(header, own ?? [], format)
   const absent = (own ?? []).filter((name) => header && !columns.has(name))
   if (header && rowKey === undefined && !ofHeader?.['row key']) absent.unshift(nameOf('row key', header))
   if (absent.length > 0) throw missing(absent)
   if (!own) {
+    const keyOf = (name: string, stored: Values) => {
+      const unescaped = unescapeFormula(name)
+      return format === 'xlsx' && !Object.hasOwn(stored, name) && Object.hasOwn(stored, unescaped) ? unescaped : name
+    }
     // Rows that have keys of their own or are lists of arguments: the names of the extra columns matter only in the
     // report.
     return {
@@ -127,7 +137,12 @@ function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string |
         const { job: _, arguments: __, ...found } = reasonsOf(values)
         const reasons = new Set(Object.values(found))
         const names = Object.keys(values).filter((name) => !reasons.has(name))
-        const cells = new Map(names.map((name) => [name, header ? cell(values[name], stored[name]) : values[name]]))
+        const cells = new Map(
+          names.map((name) => {
+            const key = keyOf(name, stored)
+            return [key, header ? cell(values[name], stored[key]) : values[name]]
+          }),
+        )
         // An empty cell is a key that the row does not have.
         for (const [name, value] of cells) if (header && value === '' && stored[name] !== '') cells.delete(name)
         const before = Object.keys(stored).filter((name) => cells.has(name))
@@ -148,19 +163,34 @@ function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string |
   }
 }
 
-/**
- * Returns the name that each column of the imported file has in the report, whose line breaks a spreadsheet may have
- * changed.
- */
-function columnsIn(header: readonly string[] = [], own: readonly string[]): Map<string, string> {
-  const there = new Map(header.map((name) => [withPlainBreaks(name), name]))
-  const exact = new Set(header)
+/** Returns the name that each column of the imported file has in the report. */
+function columnsIn(header: readonly string[] = [], own: readonly string[], format: FileFormat): Map<string, string> {
+  const columns = columnsNamed(header, own, (name) => name)
+  if (format !== 'xlsx' || columns.size === own.length) return columns
+  // A report in CSV that was saved as a workbook.
+  const unescaped = columnsNamed(header, own, unescapeFormula)
+  return unescaped.size > columns.size ? unescaped : columns
+}
+
+/** The same, with the names that `nameOf` returns for the header. A spreadsheet may have changed their line breaks. */
+function columnsNamed(header: readonly string[], own: readonly string[], nameOf: (name: string) => string) {
+  const exact = new Map(header.map((name) => [nameOf(name), name]))
+  const there = new Map(header.map((name) => [withPlainBreaks(nameOf(name)), name]))
   return new Map(
-    own.flatMap((name) => {
-      const column = exact.has(name) ? name : there.get(withPlainBreaks(name))
+    own.flatMap((name): [string, string][] => {
+      const column = exact.get(name) ?? there.get(withPlainBreaks(name))
       return column === undefined ? [] : [[name, column]]
     }),
   )
+}
+
+/**
+ * Returns whether a cell of a workbook has the apostrophes of a report in CSV, which a person has saved as a workbook. A text
+ * that had such apostrophes before may have lost its own in the correction: then only its escaped form counts.
+ */
+function isEscaped(value: string, stored: string): boolean {
+  const escaped = escapeFormula(stored)
+  return escaped !== stored && (unescapeFormula(stored) === stored || value === escaped)
 }
 
 function missing(columns: string[]): HighkiqError {
@@ -175,7 +205,7 @@ function missing(columns: string[]): HighkiqError {
  */
 function cellReader(plain: Layout['plain'], meta: TaskMeta): (told: unknown, stored: unknown) => unknown {
   return (told, stored) => {
-    const value = plain(told)
+    const value = plain(told, stored)
     if (stored !== undefined && isUnchanged(cellText(value), stored)) return stored
     return meta.format === 'csv' ? cellText(value) : value
   }
@@ -276,7 +306,8 @@ class ReportReader {
     const { store, task, layout } = this.#reading
     this.#byKey ??= indexesByKey(store, task.id, rowKey)
     const key = String(layout.row(values, {})[rowKey] ?? '')
-    const indexes = (await this.#byKey).get(key)
+    const byKey = await this.#byKey
+    const indexes = byKey.get(key) ?? byKey.get(unescapeFormula(key))
     if (!indexes)
       throw wrong(number, rowKey, `no rejected row of task ${task.id} has ${shown(key)} there`, {
         problem: 'unknown-row',
@@ -302,9 +333,9 @@ class ReportReader {
     const { task, layout } = this.#reading
     const job = event.job ?? task.job
     const [named, column] = [layout.column('job', values), layout.column('arguments', values)]
-    const told = layout.plain(values[named]) ?? ''
+    const told = layout.plain(values[named], job) ?? ''
     if (told !== '' && told !== job) throw wrong(number, named, `it is a row of job ${job}: leave that column as it is`)
-    const cell = layout.plain(values[column]) ?? ''
+    const cell = layout.plain(values[column], argsOfEvent(event)) ?? ''
     const row = cell === '' && event.job === null && isOneObject(event) ? layout.row(values, rowOf(event)) : {}
     const isRow = Object.keys(row).length > 0
     if (cell === '' && !isRow) {

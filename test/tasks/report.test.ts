@@ -177,6 +177,62 @@ test('formulas inside cells, arguments and names of a CSV report are read back a
   expect((await corrected(path, hq, listed)).map(({ args }) => args)).toEqual([['bad;=b', 2]])
 })
 
+/** Saves a file as a workbook, as a spreadsheet does, and changes its cells. */
+async function saveAsWorkbook(path: string, change = (cell: unknown) => cell): Promise<string> {
+  const { header = [], rows } = await openFile(path)
+  const workbook = path.replace(/\w+$/, 'saved.xlsx')
+  const cells = (await collect(rows)).map(({ values }) => header.map((name) => change(values[name])))
+  await writeSpreadsheet(workbook, { header, rows: cells })
+  return workbook
+}
+
+test('a CSV report that was saved as a workbook is read back without its apostrophes, corrected cells too', async () => {
+  const { hq, folder } = newApp()
+  const Row = picky(hq)
+  const source = Buffer.from(`@id,name,-,'=x,=x\n=c,bad,"1\n-2",x;=cmd,+49 1\n'=d,bad,3,,=e\n`)
+  const task = await hq.tasks.import(Row, source)
+  await ended(hq, task)
+  const path = join(folder, 'out.csv')
+  await task.report(path)
+  const rows = [
+    { '@id': '=c', name: 'bad', '-': '1\n-2', "'=x": 'x;=cmd', '=x': '+49 1' },
+    { '@id': "'=d", name: 'bad', '-': '3', "'=x": '', '=x': '=e' },
+  ]
+  const saved = await saveAsWorkbook(path)
+  expect((await corrected(saved, hq, task)).map(({ args }) => args)).toEqual(rows.map((row) => [row]))
+  const keyless = await saveAsWorkbook(path, (cell) => (String(cell).startsWith(`${task.id}:`) ? '' : cell))
+  expect((await corrected(keyless, hq, task, { rowKey: '@id' })).map(({ index }) => index)).toEqual([0, 1])
+  const changed = await saveAsWorkbook(path, (cell) => (cell === "'+49 1" ? "'+49 2" : cell))
+  expect((await corrected(changed, hq, task))[0]?.args).toEqual([{ ...rows[0], '=x': '+49 2' }])
+  expect(await task.retry({ report: await saveAsWorkbook(path) })).toMatchObject({ rows: 2, unchanged: 2 })
+
+  const objects = await hq.tasks.import(Row, Buffer.from('{"=x":"=bad","y":1}\n{"=x":"bad"}\n'))
+  await objects.wait({ every: 10 })
+  await objects.report(path)
+  expect((await corrected(await saveAsWorkbook(path), hq, objects)).map(({ args }) => args)).toEqual([
+    [{ '=x': '=bad', y: 1 }],
+    [{ '=x': 'bad' }],
+  ])
+
+  const listed = await hq.tasks.create(Row as never, [['bad;=b', 2]] as never)
+  await listed.wait({ every: 10 })
+  await listed.report(path)
+  expect((await corrected(await saveAsWorkbook(path), hq, listed)).map(({ args }) => args)).toEqual([['bad;=b', 2]])
+})
+
+test('a report in xlsx keeps the apostrophe of a cell that had one, also when the cell is corrected', async () => {
+  const { hq, folder } = newApp()
+  const task = await hq.tasks.import(picky(hq), Buffer.from("sku,name\n'=a,bad\n'=b,bad\n"))
+  await ended(hq, task)
+  const path = join(folder, 'out.xlsx')
+  await task.report(path)
+  const saved = await saveAsWorkbook(path, (cell) => (cell === "'=b" ? "'=c" : cell))
+  expect((await corrected(saved, hq, task)).map(({ args }) => args)).toEqual([
+    [{ sku: "'=a", name: 'bad' }],
+    [{ sku: "'=c", name: 'bad' }],
+  ])
+})
+
 test('a CSV report of a workbook that Excel has saved again gives back its numbers and booleans', async () => {
   const { hq, folder } = newApp()
   const workbook = join(folder, 'in.xlsx')
