@@ -64,18 +64,16 @@ function send(response, status, body) {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-// To run workers elsewhere, leave this out and start them with `npx highkiq work -r jobs.js`.
-const worker = hq.worker({ concurrency: 20 })
-await worker.start()
-
 server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
   console.log(`import a workbook at http://127.0.0.1:${server.address().port}`)
 })
 
-process.once('SIGTERM', stop).once('SIGINT', stop)
-async function stop() {
-  server.close()
-  server.closeAllConnections()
-  await worker.stop()
-  await hq.close()
-}
+// Runs jobs until SIGTERM or Ctrl-C, which npm sends a second time. To run workers elsewhere, leave this out and start them
+// with `npx highkiq work -r jobs.js`.
+await hq.worker({ concurrency: 20 }).run({
+  onStop() {
+    server.close()
+    server.closeAllConnections()
+  },
+})
+await hq.close()

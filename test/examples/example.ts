@@ -56,6 +56,7 @@ export class Example {
   readonly folder: string
   readonly url: Promise<string>
   readonly #child: ChildProcess
+  #said = ''
 
   constructor(name: string, env: Record<string, string> = {}) {
     this.folder = copyOf(name)
@@ -82,25 +83,28 @@ export class Example {
 
   #whenListening(): Promise<string> {
     return new Promise((resolve, reject) => {
-      let said = ''
       const hear = (text: Buffer) => {
-        said += text
-        const [, url] = /(http:\/\/127\.0\.0\.1:\d+)/.exec(said) ?? []
+        this.#said += text
+        const [, url] = /(http:\/\/127\.0\.0\.1:\d+)/.exec(this.#said) ?? []
         if (url) resolve(url)
       }
       this.#child.stdout?.on('data', hear)
       this.#child.stderr?.on('data', hear)
-      this.#child.once('close', () => reject(new Error(`it ended: ${said}`)))
+      this.#child.once('close', () => reject(new Error(`it ended: ${this.#said}`)))
     })
+  }
+
+  /** Presses Ctrl-C: a terminal sends it to npm, its shell and the app. Resolves with what they have said when all have ended. */
+  async ended(signal: NodeJS.Signals = 'SIGINT'): Promise<string> {
+    const closed = once(this.#child, 'close')
+    process.kill(-(this.#child.pid as number), signal)
+    await closed
+    return this.#said
   }
 
   async #stop(): Promise<void> {
     this.url.catch(() => {})
-    if (this.#child.exitCode === null) {
-      const closed = new Promise((resolve) => this.#child.once('close', resolve))
-      process.kill(-(this.#child.pid as number), 'SIGTERM')
-      await closed
-    }
+    if (this.#child.exitCode === null && this.#child.signalCode === null) await this.ended('SIGTERM')
     rmSync(this.folder, { recursive: true, force: true })
   }
 }
