@@ -88,14 +88,14 @@ test('after the third crash in a row the job is dead with the reason, and death 
   expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 0 })
 })
 
-test('jobs of the next dead process are rescued while an onDeath handler never answers', async () => {
+test('jobs of the next dead process are rescued while an onDeath handler never answers, and a stop logs what it drops', async () => {
   const t = bench()
   const deaths = new Heard<string>()
   t.hq.onDeath((payload) => {
     deaths.say(payload.jid)
     return new Promise(() => {})
   })
-  await t.work({ leaseSeconds: 1, queues: ['other'] })
+  const worker = await t.work({ leaseSeconds: 1, queues: ['other'] })
   await t.raw('{"class":"Killer","args":[],"jid":"k","retry":true,"hk_crashes":2}')
   await new Child(t.url).exited
   await deaths.atLeast(1)
@@ -105,6 +105,9 @@ test('jobs of the next dead process are rescued while an onDeath handler never a
     3,
     until(async () => (await t.hq.store.metrics.totals()).enqueued === 1),
   )
+  await worker.stop()
+  const dropped = t.log.lines.filter(({ message }) => /^stopped before all onDeath handlers/.test(message))
+  expect(dropped).toMatchObject([{ level: 'warn', about: { jids: ['k'] } }])
 })
 
 test('an attempt that ends resets the number of crashes', async () => {

@@ -67,6 +67,8 @@ export class Rescuer extends Periodic {
   #longestMs: number
   /** The calls of death handlers. */
   #deaths = Promise.resolve()
+  /** The jobs whose death handlers have not ended. */
+  readonly #dying = new Set<string>()
   /** The next run checks the processes of this machine and rescues all orphaned jobs, whatever `#skipsLeft` is. */
   #mustCheckProcesses = true
 
@@ -96,7 +98,12 @@ export class Rescuer extends Periodic {
 
   override async stop(): Promise<void> {
     await super.stop()
-    await within(STOP_MS, this.#deaths)
+    if (await within(STOP_MS, this.#deaths)) return
+    const hint = 'a process that exits now does not call the others'
+    this.#engine.log.warn(
+      { jids: [...this.#dying] },
+      `stopped before all onDeath handlers of crashed jobs ended: ${hint}`,
+    )
   }
 
   protected override async run(): Promise<void> {
@@ -222,7 +229,13 @@ export class Rescuer extends Periodic {
   /** Calls the death handlers one after the other, without waiting: the jobs of other processes must not wait for them. */
   async #reportCrashedOut(queue: string, to: NonNullable<Rescue['to']>): Promise<void> {
     const dead = await keepCrashedOut(this.#engine, queue, to)
-    if (dead) this.#deaths = this.#deaths.then(() => this.#engine.died(dead.payload, dead.error))
+    if (!dead) return
+    const { payload, error } = dead
+    this.#dying.add(payload.jid)
+    this.#deaths = this.#deaths.then(async () => {
+      await this.#engine.died(payload, error)
+      this.#dying.delete(payload.jid)
+    })
   }
 
   /** Keeps the outcome for callers that wait for the job's result. */
