@@ -321,17 +321,15 @@ export class Slots {
     if (settlement instanceof Promise) {
       settlement.then(
         (settled) => this.#concluded(attempt, id, settled),
-        (thrown) => this.#failed(attempt, id, thrown),
+        (thrown) => {
+          this.#options.eventLoop.ended(id)
+          this.#endBroken(attempt, thrown)
+        },
       )
       return
     }
     this.#options.eventLoop.ended(id)
     if (settlement) this.#end(attempt, settlement)
-  }
-
-  #failed(attempt: Attempt, id: number, thrown: unknown): void {
-    this.#options.eventLoop.ended(id)
-    this.#endBroken(attempt, thrown)
   }
 
   /** Sends a job whose settlement could not be made to the dead set, unchanged. Requeued, it would fail so for ever. */
