@@ -120,7 +120,7 @@ test('the worker obeys signals that come through the store', async () => {
   onTestFinished(() => rmSync(join(tmpdir(), `highkiq_ttin_${began?.pid}.txt`), { force: true }))
   const identity = await identityOf(t)
   await t.hq.store.workers.signal(identity, 'TTIN')
-  // A beat comes at once with this.
+  // A heartbeat comes at once with this.
   child.kill('SIGTSTP')
   await child.tells('warned')
   expect(child.all('shutdown')).toEqual([])

@@ -36,7 +36,7 @@ besideRuby('what only Highkiq knows, beside Ruby', (world) => {
     expect(await redis.exists('queue:nobody', 'schedule', 'retry')).toBe(0)
 
     await world().said(1, 'began')
-    // Ruby tells what it works on with its next beat.
+    // Ruby tells what it works on with its next heartbeat.
     await until(async () => (await all(hq.running())).length === 1)
     expect(await hq.cancel(running)).toBe('signalled')
     await redis.set('go', 1)

@@ -12,7 +12,7 @@ besideRuby('each language sees the processes of the other', (world) => {
     const worker = await node.work({ queues: ['default', 'low'], concurrency: 7, tag: 'shop' })
     await node.hq.push({ class: 'Long', args: ['go'] })
     await world().said(1, 'began')
-    // What runs is told with the next beat, and being quiet with one at once.
+    // What runs is told with the next heartbeat, and being quiet with one at once.
     await worker.quiet()
     const seen = await ruby.run(`
       Sidekiq::ProcessSet.new.map do |process|
@@ -77,7 +77,7 @@ besideRuby('each language sees the processes of the other', (world) => {
     const other = found.find((job) => job.jid === jid)
     expect(other).toMatchObject({ process: rubys?.process, thread: rubys?.thread, queue: 'ruby', class: 'Long' })
     expect(other?.startedAt.getTime()).toBeGreaterThan(Date.now() - 60_000)
-    // Ruby counts itself busy with its next beat.
+    // Ruby counts itself busy with its next heartbeat.
     await until(async () => (await node.hq.stats()).busy === 2)
 
     await world().redis.set('go', 1)
@@ -164,7 +164,7 @@ besideRuby('each language sees the processes of the other', (world) => {
     }
     await node.hq.push({ class: 'Quick', args: [], queue: 'nobody' })
     await ruby.run('Quick.set(queue: "default").perform_async')
-    // Ruby tells its counts with its next beat, at the latest with its last.
+    // Ruby tells its counts with its next heartbeat, at the latest with its last.
     await until(async () => (await redis.llen('ran')) === 60 && (await redis.zcard('dead')) === 2)
     await worker.end('SIGTERM')
     await until(async () => (await redis.get('stat:processed')) === '64')

@@ -102,7 +102,7 @@ export function besideRuby(name: string, suite: (world: () => World) => void): v
     afterAll(() => world.end())
     suite(() => world)
   }
-  // Much of it is waiting: for Ruby to start, and for its beats.
+  // Much of it is waiting: for Ruby to start, and for its heartbeats.
   suiteWith([redisServer, sidekiq], name, withWorld, { timeout: 60_000 })
 }
 

@@ -9,7 +9,7 @@ import type { Capsule } from './capsules.ts'
 const BEAT_MS = 10_000
 /** For so long the store lists a process without a heartbeat. */
 export const SHOWN_SECONDS = 60
-/** The worker warns when the store answers later than this, this many beats in a row. */
+/** The worker warns when the store answers later than this, this many heartbeats in a row. */
 const SLOW_MS = 50
 const SLOW_BEATS = 5
 
@@ -32,7 +32,7 @@ export interface Shown {
   isEmbedded: () => boolean
 }
 
-/** The part of the record that changes from beat to beat. */
+/** The part of the record that changes from heartbeat to heartbeat. */
 export interface State {
   quiet: boolean
   running: RunningJob[]
@@ -44,11 +44,11 @@ export class Heartbeat extends Periodic {
   readonly #state: () => State
   readonly #obey: (signal: Signal) => void
   #info = ''
-  /** The number of slow beats in a row. */
+  /** The number of slow heartbeats in a row. */
   #slowBeats = 0
-  /** The store answered the last beat. If it did not, that beat may have recorded the process all the same. */
+  /** The store answered the last heartbeat. If it did not, that one may have recorded the process all the same. */
   #wasAnswered = false
-  /** The `heartbeat` and `beat` handlers of the last beat. */
+  /** The `heartbeat` and `beat` handlers of the last heartbeat. */
   #emitting: Promise<void> = Promise.resolve()
 
   constructor(engine: Engine, shown: Shown, state: () => State, obey: (signal: Signal) => void) {
@@ -83,7 +83,7 @@ export class Heartbeat extends Periodic {
     await this.#engine.store.workers.removeProcess(this.#shown.identity)
   }
 
-  /** Does not wait for handlers: a slow one must not delay the next beat. */
+  /** Does not wait for handlers: a slow one must not delay the next heartbeat. */
   protected override async run(): Promise<void> {
     const { quiet, running } = this.#state()
     const record = this.#recordOf(running.length, quiet)
@@ -98,7 +98,7 @@ export class Heartbeat extends Periodic {
     this.#wasAnswered = false
   }
 
-  /** Never rejects. `known` is false at the first beat, when the store has lost this process, and after a lost answer. */
+  /** Never rejects. `known` is false at the first heartbeat, when the store has lost this process, and after a lost answer. */
   async #emit(known: boolean): Promise<void> {
     const { emit } = this.#engine
     if (!known) await emit('heartbeat')

@@ -58,7 +58,7 @@ export class Processes extends StorePart implements Partial<WorkerStore> {
     return (await this.server.call((client) => client.smembers(this.keys.processes))).sort()
   }
 
-  /** Removes names of processes that no longer beat: Sidekiq polls more slowly the more names there are. */
+  /** Removes names of processes without a heartbeat: Sidekiq polls more slowly the more names there are. */
   async #cleanUp(gone: readonly string[]): Promise<void> {
     const ours = await this.server.call((client) =>
       client.set(this.keys.processCleanup, '1', 'EX', CLEANUP_SECONDS, 'NX'),
