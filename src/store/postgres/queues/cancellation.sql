@@ -1,5 +1,9 @@
--- deleteOld: deletes cancellations older than $1, and those of jobs dropped before $2.
-DELETE FROM hk.cancellation WHERE version BETWEEN 1 AND $1 OR version BETWEEN -$2::bigint AND -1;
+-- deleteOld: deletes cancellations that are kept longer than $3, and those of dropped jobs that are kept longer than $4 (ms). $1: the
+-- time. $2: what the clock of this machine says. Returns the time, without the milliseconds by which that clock is ahead of the server's.
+WITH clock AS (SELECT $1::bigint - greatest($2::bigint - hk.micros() / 1000, 0) AS now), deleted AS (
+  DELETE FROM hk.cancellation
+  WHERE version BETWEEN 1 AND (SELECT now FROM clock) - $3::bigint OR version BETWEEN $4::bigint - (SELECT now FROM clock) AND -1
+) SELECT now FROM clock;
 
 -- prune: keeps only the newest $1 cancellations.
 DELETE FROM hk.cancellation WHERE jid IN (SELECT jid FROM hk.cancellation ORDER BY version DESC OFFSET $1);

@@ -17,7 +17,6 @@ import {
 import type { Database } from '../server/database.ts'
 import { ANSWER_SECONDS, PostgresArea } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
-import { clockAhead } from './clock.ts'
 
 /** Pruning takes time, so it is done only for each hundredth cancellation. */
 const PRUNE_EVERY = 100
@@ -25,8 +24,10 @@ const PRUNE_EVERY = 100
 export class PostgresCancellationStore extends PostgresArea implements CancellationStore {
   readonly request: CancellationStore['request'] = (jids, time) =>
     this.server.write(async (db) => {
-      const now = time - (await clockAhead(db))
-      await db.run(sql.cancellation.deleteOld, now - CANCELLATION_LIFE_MS, now - DROPPED_LIFE_MS)
+      const lives = [CANCELLATION_LIFE_MS, DROPPED_LIFE_MS] as const
+      const { now } = (await db.first<{ now: number }>(sql.cancellation.deleteOld, time, Date.now(), ...lives)) as {
+        now: number
+      }
       const versions = await cancel(db, jids, now)
       return [jids].flat().map((jid) => versions.get(jid) as number)
     }, ANSWER_SECONDS)
