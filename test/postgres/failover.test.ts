@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PushError } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Bench, bench, gate, Heard, until } from '../engine/bench.ts'
+import { bench, gate, Heard, until } from '../engine/bench.ts'
 import { Address } from './address.ts'
 import { type PostgresServer, startPostgres } from './server.ts'
 import { onPostgres } from './suite.ts'
@@ -11,7 +11,7 @@ const PUSHES = 100
 /** The connections of a process, unless the URL has another number. */
 const CONNECTIONS = 5
 
-/** A primary with a standby. Apps reach the primary at `front`; the standby reaches it at `back`. */
+/** A bench on a primary with a standby. Apps reach the primary at `front`; the standby reaches it at another address. */
 async function pair({ isSynchronous }: { isSynchronous: boolean }) {
   // With '*' a commit waits for the standby from the beginning.
   const primary = await startPostgres(isSynchronous ? { synchronous_standby_names: '*' } : {})
@@ -30,7 +30,12 @@ async function pair({ isSynchronous }: { isSynchronous: boolean }) {
     await standby.query('SELECT pg_promote()')
     front.moveTo(standby.port)
   }
-  return { primary, standby, front, back, url: url.href, failOver }
+  /** The standby receives no more than the primary has committed by now. */
+  const cutOff = async () => {
+    await caughtUp(primary, standby)
+    back.moveTo(undefined)
+  }
+  return { t: bench({ url: url.href }), primary, standby, front, failOver, cutOff }
 }
 
 /** Resolves when the standby shows all that the primary has committed. */
@@ -42,13 +47,19 @@ async function caughtUp(primary: PostgresServer, standby: PostgresServer): Promi
   })
 }
 
+function succeeds(call: Promise<unknown>): Promise<boolean> {
+  return call.then(
+    () => true,
+    () => false,
+  )
+}
+
 onPostgres('a failover', () => {
   test(
     'from a primary that goes on, but takes no writes: pushes reach the new one by new connections',
     LIMIT,
     async () => {
-      const { primary, standby, front, url } = await pair({ isSynchronous: true })
-      const t = bench({ url })
+      const { t, primary, standby, front } = await pair({ isSynchronous: true })
       const ran = new Heard<number>()
       const job = t.hq.job('Do', async (_ctx, n: number) => ran.say(n))
       await t.work()
@@ -56,11 +67,7 @@ onPostgres('a failover', () => {
       await until(() => ran.all.includes(1))
       await primary.query('ALTER SYSTEM SET default_transaction_read_only = on')
       await primary.query('SELECT pg_reload_conf()')
-      const isStored = (n: number) =>
-        job.performAsync(n).then(
-          () => true,
-          () => false,
-        )
+      const isStored = (n: number) => succeeds(job.performAsync(n))
       await until(async () => !(await isStored(0)))
       await standby.query('SELECT pg_promote()')
       front.leadTo(standby.port)
@@ -73,8 +80,7 @@ onPostgres('a failover', () => {
   )
 
   test('to a synchronous standby loses no acknowledged push, and no job runs twice', LIMIT, async () => {
-    const { url, failOver } = await pair({ isSynchronous: true })
-    const t = bench({ url })
+    const { t, failOver } = await pair({ isSynchronous: true })
     const ran = new Heard<number>()
     const job = t.hq.job('Do', async (_ctx, n: number) => ran.say(n))
     await t.work({ concurrency: 5 })
@@ -114,8 +120,7 @@ onPostgres('a failover', () => {
     'to an asynchronous standby loses only what it had not received: later pushes, and the ends of jobs, which run again',
     LIMIT,
     async () => {
-      const { primary, standby, back, url, failOver } = await pair({ isSynchronous: false })
-      const t = bench({ url })
+      const { t, failOver, cutOff } = await pair({ isSynchronous: false })
       const begun = new Heard<string>()
       const { opened, open } = gate()
       const job = t.hq.job('Do', async (_ctx, name: string) => {
@@ -126,8 +131,7 @@ onPostgres('a failover', () => {
       await job.performAsync('ends later')
       await begun.atLeast(1)
       await job.set({ queue: 'other' }).performAsync('received')
-      await caughtUp(primary, standby)
-      back.moveTo(undefined)
+      await cutOff()
       await job.set({ queue: 'other' }).performAsync('not received')
       open()
       const processed = (n: number) => until(async () => (await t.hq.store.metrics.totals()).processed === n)
@@ -147,8 +151,7 @@ onPostgres('a failover', () => {
     'to an asynchronous standby: all later jobs run, also beside running jobs that it had not received',
     LIMIT,
     async () => {
-      const { primary, standby, back, url, failOver } = await pair({ isSynchronous: false })
-      const t = bench({ url })
+      const { t, failOver, cutOff } = await pair({ isSynchronous: false })
       const begun = new Heard<string>()
       const { opened, open } = gate()
       const job = t.hq.job('Do', async (_ctx, name: string) => {
@@ -161,12 +164,11 @@ onPostgres('a failover', () => {
       await t.work({ concurrency: 130 })
       await job.performAsync('first')
       await until(async () => (await t.hq.store.metrics.totals()).processed === 1)
-      await caughtUp(primary, standby)
-      back.moveTo(undefined)
+      await cutOff()
       await push('former')
       await begun.atLeast(1 + 60)
       await failOver()
-      await answers(t)
+      await until(() => succeeds(t.hq.stats()))
       await push('later')
       await until(() => names('later').every((name) => begun.all.includes(name)))
       open()
@@ -180,8 +182,7 @@ onPostgres('a failover', () => {
     'to an asynchronous standby: an ordered id whose fetch it had not received runs again, after its batch',
     LIMIT,
     async () => {
-      const { primary, standby, back, url, failOver } = await pair({ isSynchronous: false })
-      const t = bench({ url })
+      const { t, failOver, cutOff } = await pair({ isSynchronous: false })
       const begun = new Heard<string>()
       const { opened, open } = gate()
       const running = new Set<string>()
@@ -197,12 +198,11 @@ onPostgres('a failover', () => {
       await t.work({ orderedConcurrency: 5 })
       await job.performAsync({ id: 0, payload: 'first' })
       await until(async () => (await job.stats()).processed === 1)
-      await caughtUp(primary, standby)
-      back.moveTo(undefined)
+      await cutOff()
       await job.performAsync([1, 2].map((id) => ({ id, payload: 'former' })))
       await begun.atLeast(3)
       await failOver()
-      await answers(t)
+      await until(() => succeeds(t.hq.stats()))
       await job.performAsync([1, 2, 3].map((id) => ({ id, payload: 'later' })))
       const [{ token } = { token: 0 }] = (await t.hq.store.ordered.assignments('Sync'))?.owners ?? []
       await until(async () => (await t.hq.store.ordered.inFlight('Sync')).length > 0)
@@ -215,13 +215,3 @@ onPostgres('a failover', () => {
     },
   )
 })
-
-/** Resolves when the server answers again. */
-async function answers({ hq }: Bench): Promise<void> {
-  const reads = () =>
-    hq.stats().then(
-      () => true,
-      () => false,
-    )
-  await until(reads)
-}
