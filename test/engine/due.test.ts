@@ -100,8 +100,16 @@ test('a due job whose client middleware hangs delays no other job, and its middl
   const b = a.another()
   const ran = new Heard<string>()
   const passed = new Heard<string>()
+  const leaders = new Heard<string>()
   const { opened, open } = gate()
-  for (const { hq } of [a, b]) {
+  for (const [worker, { hq }] of Object.entries({ a, b })) {
+    const { workers } = hq.store
+    const acquire = workers.acquireLock.bind(workers)
+    workers.acquireLock = async (lock, ...rest) => {
+      const isHeld = await acquire(lock, ...rest)
+      if (lock === 'due-jobs' && isHeld) leaders.say(worker)
+      return isHeld
+    }
     hq.job('J', async (_ctx, name: string) => ran.say(name))
     hq.client.use(async (payload, next) => {
       passed.say(payload.args[0] as string)
@@ -110,17 +118,19 @@ test('a due job whose client middleware hangs delays no other job, and its middl
     })
   }
   const J = a.another().hq.job('J', async (_ctx, _name: string) => {})
-  const now = Date.now() / 1000
-  await J.performAt(now + 1, 'hangs')
-  await J.performAt(now + 1, 'beside')
-  // Later than the leader lock lasts.
-  await J.performAt(now + 6, 'behind')
+  const due = Date.now() / 1000 + 0.5
+  await J.performAt(due, 'hangs')
+  await J.performAt(due, 'beside')
   await a.work()
   await b.work()
   await promptly(2, ran.atLeast(1))
-  await ran.atLeast(2)
+  // The leader keeps its lock while the middleware hangs.
+  await leaders.atLeast(leaders.all.length + 1)
+  await J.performIn(0.01, 'behind')
+  await promptly(2, ran.atLeast(2))
   expect(ran.all).toEqual(['beside', 'behind'])
   expect(passed.all.filter((name) => name === 'hangs')).toHaveLength(1)
+  expect(new Set(leaders.all).size).toBe(1)
   open()
   await promptly(1, ran.atLeast(3))
   expect(passed.all).toHaveLength(3)
