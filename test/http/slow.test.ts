@@ -40,7 +40,7 @@ async function rejected({ hq, call, work }: ServedApi) {
   const worker = await work()
   const make = async (sku: string) => {
     const { id } = await hq.tasks.import(Row, Buffer.from(`sku\n${sku}\n`), { name: 'rows.csv' })
-    await hq.tasks.get(id).wait()
+    await hq.tasks.get(id).wait({ every: 10 })
     const { token } = (await call('GET', `/api/v1/tasks/${id}/link`, { headers })).body
     return { id, retry: `/api/v1/tasks/${id}/retry?token=${token}`, report: `sku,row key\nb,${id}:0:1\n` }
   }
@@ -82,7 +82,7 @@ test('a trickling body is abandoned; a steady body is read, however long it take
   expect(answer).toMatch(/^HTTP\/1\.1 408 /)
 
   const line = `${JSON.stringify({ class: 'Job', args: ['x'.repeat(2000)] })}\n`
-  const lines = 12
+  const lines = 6
   const steady = half(url, '/api/v1/jobs', {
     ...{ ...headers, 'content-type': 'application/x-ndjson', connection: 'close' },
     'content-length': lines * line.length,
@@ -130,7 +130,7 @@ test('links have their own upload limit, with one upload for each link', async (
 })
 
 test('linkBodySeconds limits a body by a link, even if it arrives steadily', async () => {
-  const { url, hq, ...rest } = await served({ auth, limits: { linkBodySeconds: 0.5 } })
+  const { url, hq, ...rest } = await served({ auth, limits: { linkBodySeconds: 0.3 } })
   const [one] = await rejected({ url, hq, ...rest })
   const line = `${'x'.repeat(9999)}\n`
   const slow = half(url, one.retry, { ...csv, 'content-length': 1e9 }, 'sku,row key\n')
@@ -138,7 +138,7 @@ test('linkBodySeconds limits a body by a link, even if it arrives steadily', asy
   expect(await slow.answer.finally(() => clearInterval(lines))).toMatch(/^HTTP\/1\.1 408 [\s\S]*BODY_TOO_SLOW/)
 
   // A caller with a login may take longer.
-  const rows = 12
+  const rows = 6
   const importing = half(
     url,
     '/api/v1/tasks/import?job=Row',
@@ -149,7 +149,7 @@ test('linkBodySeconds limits a body by a link, even if it arrives steadily', asy
     importing.socket.write(line)
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  expect(await importing.answer).toMatch(/^HTTP\/1\.1 202 [\s\S]*"total":12/)
+  expect(await importing.answer).toMatch(/^HTTP\/1\.1 202 [\s\S]*"total":6/)
 })
 
 /** Opens a report and does not read it. */
@@ -196,9 +196,9 @@ test('a connection whose client does not read an answer is closed', async () => 
   const { hq } = bench()
   const jid = '0123456789abcdef01234567'
   // Larger than the buffers in between.
-  const text = JSON.stringify({ class: 'Job', args: ['x'.repeat(30_000_000)], queue: 'low', jid })
+  const text = JSON.stringify({ class: 'Job', args: ['x'.repeat(15_000_000)], queue: 'low', jid })
   await hq.store.jobs.push([{ to: 'dead', text, score: 5 }], Date.now())
-  const { server, close } = await serve(hq, { port: 0, limits: { unreadSeconds: 0.5 } })
+  const { server, close } = await serve(hq, { port: 0, limits: { unreadSeconds: 0.2 } })
   onTestFinished(close)
   const { port } = server.address() as { port: number }
   const socket = connect(port, '127.0.0.1').pause()
