@@ -23,7 +23,6 @@ const CONCURRENCY = 50
 /** Rejected rows that are printed. */
 const SHOWN = 8
 const PORT = 7433
-const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 }
 
 /**
  * @typedef {object} DemoOptions
@@ -35,33 +34,16 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 }
  */
 
 /**
- * Returns the exit code. The first Ctrl-C ends the demo in order, the second one at once.
+ * Returns the exit code.
  *
  * @param {DemoOptions} options
+ * @param {AbortSignal} signal ends the demo in order
  * @returns {Promise<number>}
  */
-export async function demo(options) {
+export async function demo(options, signal) {
   // Log lines of the worker would break the progress line.
   process.env.HIGHKIQ_LOG_LEVEL ??= 'warn'
-  const interrupted = new AbortController()
-  let exitCode = 0
-  const onSignal = (signal) => {
-    if (interrupted.signal.aborted) process.exit(EXIT_CODES[signal])
-    exitCode = EXIT_CODES[signal]
-    interrupted.abort()
-  }
-  for (const name of Object.keys(EXIT_CODES)) process.on(name, onSignal)
-  try {
-    return await run(options, new Screen(process.stdout), interrupted.signal)
-  } catch (thrown) {
-    if (interrupted.signal.aborted) return exitCode
-    throw thrown
-  } finally {
-    for (const name of Object.keys(EXIT_CODES)) process.off(name, onSignal)
-  }
-}
-
-async function run(options, screen, signal) {
+  const screen = new Screen(process.stdout)
   if (options.file !== undefined && options.rows !== undefined) {
     throw new HighkiqError('INVALID_OPTION', '--rows is for the generated workbook: leave it out with --file')
   }

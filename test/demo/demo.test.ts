@@ -213,7 +213,9 @@ it('npm run demo -- --web leaves the dashboard open on the task, with a worker, 
   expect([before.total, before.counts.finished, before.run]).toEqual([100, 98, 1])
   expect((await fetch(`${task}/retry`, { method: 'POST' })).status).toBe(202)
   await expect.poll(async () => ((await (await fetch(task)).json()) as { state: string }).state).toBe('done')
+  // npm sends a Ctrl-C of the terminal on. Two of one kind could arrive as one.
   child.kill('SIGINT')
+  child.kill('SIGTERM')
   expect(await once(child, 'close')).toEqual([0, null])
 })
 

@@ -4,6 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import { importUnbundled, packageFile } from '../../load/package.ts'
 import { setExitCode } from '../io.ts'
 import { count } from '../output.ts'
+import { onInterrupt } from '../terminal.ts'
 import { wholeNumber } from '../usage.ts'
 
 interface DemoOptions {
@@ -27,8 +28,18 @@ export function register(program: Command): void {
     .option('--web', 'serve the dashboard with the imported rows until Ctrl-C')
     .action(async (options: DemoOptions) => {
       const example = packageFile('../examples/demo/demo.js')
-      const { demo } = (await importUnbundled(example.href)) as { demo(options: DemoOptions): Promise<number> }
-      setExitCode(await demo(options))
+      const { demo } = (await importUnbundled(example.href)) as {
+        demo(options: DemoOptions, signal: AbortSignal): Promise<number>
+      }
+      const interrupt = onInterrupt()
+      try {
+        setExitCode(await demo(options, interrupt.signal))
+      } catch (thrown) {
+        if (!interrupt.signal.aborted) throw thrown
+        setExitCode(interrupt.exitCode)
+      } finally {
+        interrupt.release()
+      }
     })
 }
 
