@@ -1,5 +1,6 @@
 /** Ordered queues: a tab for each, with its shards, its waiting ids and its morgue. */
 
+import { useRef } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import type { OrderedHistory, OrderedQueue, Page } from '../../api/types.ts'
 import { at, encoded, nameOf } from '../../base.ts'
@@ -29,7 +30,10 @@ export default function Ordered() {
   const { data, error, reload } = useData<Page<OrderedQueue>>('/ordered')
   const [query, change] = useQuery()
   const all = data?.items ?? []
-  const queue = name === undefined ? all[0] : all.find((one) => one.name === name)
+  // Without a name the page keeps the queue that it showed first, also when another one comes before it.
+  const first = useRef<string>(undefined)
+  const queue = all.find((one) => one.name === (name ?? first.current)) ?? (name === undefined ? all[0] : undefined)
+  if (name === undefined) first.current = queue?.name
   if (!queue) {
     return (
       <main class="main" id="main" tabIndex={-1}>
