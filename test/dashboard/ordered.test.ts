@@ -125,6 +125,48 @@ inBrowser('ordered queues', (open) => {
     expect((await Stock.stats()).morgueLength).toBe(0)
   })
 
+  test('actions apply only to selected ids that the page shows', async () => {
+    const later = (id: string) => ({ id, payload: { v: 1 }, performIn: '1h' as const })
+    const { page, hq } = await open('/ordered?by=id', {
+      before: async ({ hq }) => {
+        const Stock = hq.ordered('Stock', { shards: 1 }, async () => {})
+        await Stock.performAsync(Array.from({ length: 30 }, (_, n) => later(`id-${10 + n}`)))
+      },
+    })
+    const Stock = hq.ordered('Stock')
+    // Those of another page are not selected any more.
+    await page.getByLabel('Select id-10').check()
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await page.getByLabel('Select id-39').check()
+    await page.getByText('1 selected').waitFor()
+    await page.keyboard.press('Shift+D')
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete 1 id' }).click()
+    await page.getByText('Done for 1 id').waitFor()
+    expect([await Stock.find('id-39'), await Stock.find('id-10')]).toMatchObject([
+      { waiting: null },
+      { waiting: { id: 'id-10' } },
+    ])
+    // Neither is an id that left the list, and comes back with another payload.
+    await page.getByLabel('Select id-38').check()
+    await Stock.waiting.delete(['id-38'])
+    await expect.poll(() => page.getByLabel('Select id-38').count()).toBe(0)
+    await Stock.performAsync([later('id-38')])
+    expect(await page.getByLabel('Select id-38').isChecked()).toBe(false)
+    expect(await page.getByText('1 selected').count()).toBe(0)
+  })
+
+  test('the page keeps the queue that it shows when another one comes before it', async () => {
+    const { page, hq } = await open('/ordered', {
+      before: async ({ hq }) => void (await hq.ordered('Stock', { shards: 1 }, async () => {}).performAsync({ id: 1 })),
+    })
+    await page.getByRole('heading', { name: 'Stock' }).waitFor()
+    await hq.ordered('Album', { shards: 1 }, async () => {}).performAsync({ id: 1 })
+    await page.getByRole('link', { name: 'Album 1' }).waitFor()
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain('Stock')
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.getByText('Stock is paused').waitFor()
+  })
+
   test('ids in flight are listed, and figures have their last hour', async () => {
     const doors = gate()
     const began = new Heard<void>()

@@ -1,7 +1,7 @@
 /** A list of ids that can be selected, and the actions on them. */
 
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { tell } from '../../api/client.ts'
 import type { OrderedQueue, Page } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
@@ -17,6 +17,7 @@ import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { visible } from '../job/json.tsx'
+import { useSelection } from '../job-sets/selection.tsx'
 
 export interface IdAct {
   /** The last part of the route. */
@@ -34,12 +35,15 @@ interface IdsProps<Item> {
   list: 'waiting' | 'morgue'
   /** The sort orders; the first is the default. */
   sortings: readonly { by: string; word: Word }[]
-  columns: readonly Column<Item>[]
+  columns(done: Done): readonly Column<Item>[]
   acts: readonly IdAct[]
   empty: { title: Word; what: Word }
   /** Further tools: actions on all ids. */
-  children?: ComponentChildren
+  children?: (done: Done) => ComponentChildren
 }
+
+/** Loads the list and the queue again after an action. */
+export type Done = () => Promise<unknown>
 
 export const DELETE: IdAct = {
   name: 'delete',
@@ -59,20 +63,26 @@ export function Ids<Item extends { id: string }>({
   children,
 }: IdsProps<Item>) {
   const [query, change] = useQuery()
-  const [chosen, setChosen] = useState<Set<string>>(new Set())
   const { from, cursor, desc } = query
   // A start value is an id, so the list is sorted by id.
   const by = from ? 'id' : (query.by ?? sortings[0]?.by)
   const path = `/ordered/${encoded(queue.name)}/${list}`
-  const { data, error, reload: again } = useData<Page<Item>>(path, { by, from, cursor, desc, limit: 25 })
+  const listQuery = { by, from, cursor, desc, limit: 25 }
+  const { chosen, choose } = useSelection(JSON.stringify(listQuery))
+  const { data, error, reload: again } = useData<Page<Item>>(path, listQuery)
   const canAct = about.value?.readOnly === false
+  const done = () => Promise.all([again(), reload()])
+  const ids = (data?.items ?? []).flatMap(({ id }) => (chosen.has(id) ? [id] : []))
+  useEffect(() => {
+    // An id that left the list may come back with other payloads.
+    if (data && ids.length < chosen.size) choose(new Set(ids))
+  })
   const act = async ({ name, ask }: IdAct) => {
-    const ids = [...chosen]
     const n = ids.length
     if (ask && !(await confirm({ title: t(ask.title, { n }), body: t(ask.body), act: t(ask.act, { n }) }))) return
     await doing(tell<{ ids: number }>('POST', `${path}/${name}`, { ids }), ({ ids }) => t('ordered.did', { n: ids }))
-    setChosen(new Set())
-    await Promise.all([again(), reload()])
+    choose(new Set())
+    await done()
   }
   return (
     <>
@@ -103,14 +113,14 @@ export function Ids<Item extends { id: string }>({
         {children && (
           <>
             <span class="grow" />
-            {children}
+            {children(done)}
           </>
         )}
       </div>
-      {chosen.size > 0 && (
+      {ids.length > 0 && (
         // biome-ignore lint/a11y/useSemanticElements: it is no part of the page's outline
         <div class="bulk" role="region" aria-label={t('chosen.title')}>
-          <b class="b">{t('chosen', { n: chosen.size })}</b>
+          <b class="b">{t('chosen', { n: ids.length })}</b>
           <span class="acts">
             {acts.map((one) => (
               <button
@@ -137,9 +147,9 @@ export function Ids<Item extends { id: string }>({
         <Table
           label={t(`ordered.${list}`)}
           rows={data.items}
-          columns={columns}
+          columns={columns(done)}
           keyOf={({ id }) => id}
-          {...(canAct ? { chosen, onChoose: setChosen } : {})}
+          {...(canAct ? { chosen, onChoose: choose } : {})}
           open={query.id}
           onOpen={({ id }) => change({ id })}
         />

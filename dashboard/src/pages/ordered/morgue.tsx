@@ -11,7 +11,7 @@ import { doing } from '../../components/toast.tsx'
 import { number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
-import { DELETE, type IdAct, Ids, payloadText } from './ids.tsx'
+import { DELETE, type Done, type IdAct, Ids, payloadText } from './ids.tsx'
 
 const SORTINGS = [
   { by: 'updatedAt', word: 'ordered.by.updatedAt' },
@@ -23,26 +23,19 @@ const ACTS: readonly IdAct[] = [{ name: 'resurrect', button: 'ordered.resurrect'
 export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promise<void> }) {
   const path = `/ordered/${encoded(queue.name)}/morgue`
   const n = queue.morgueLength
-  const act = async (name: 'resurrect' | 'delete') => {
-    await doing(tell<{ ids: number }>('POST', `${path}/${name}`, { all: true }), ({ ids }) =>
-      t('ordered.did', { n: ids }),
-    )
-    await reload()
+  const isAllowed = about.value?.readOnly === false
+  const act = async (name: 'resurrect' | 'delete', which: { all: true } | { ids: string[] }, done: Done) => {
+    await doing(tell<{ ids: number }>('POST', `${path}/${name}`, which), ({ ids }) => t('ordered.did', { n: ids }))
+    await done()
   }
-  const resurrect = async (id: string) => {
-    await doing(tell<{ ids: number }>('POST', `${path}/resurrect`, { ids: [id] }), ({ ids }) =>
-      t('ordered.did', { n: ids }),
-    )
-    await reload()
-  }
-  const deleteAll = async () => {
+  const deleteAll = async (done: Done) => {
     const question = {
       title: t('ordered.deleteTitle', { n }),
       body: t('ordered.deleteBody'),
       act: t('ordered.deleteAct', { n }),
       count: n,
     }
-    if (await confirm(question)) await act('delete')
+    if (await confirm(question)) await act('delete', { all: true }, done)
   }
   return (
     <Ids<OrderedDead>
@@ -50,28 +43,31 @@ export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promi
       reload={reload}
       list="morgue"
       sortings={SORTINGS}
-      columns={columns(about.value?.readOnly === false ? resurrect : undefined)}
+      columns={(done) => columns(isAllowed ? (id) => act('resurrect', { ids: [id] }, done) : undefined)}
       acts={ACTS}
       empty={{ title: 'ordered.noneDead', what: 'ordered.noneDeadWhat' }}
     >
-      {about.value?.readOnly === false && n > 0 && (
-        <>
-          <button type="button" class="btn" onClick={() => void act('resurrect')}>
-            <Icon name="retries" />
-            {t('ordered.resurrectAll')}
-            <span class="n">{number(n)}</span>
-          </button>
-          <button type="button" class="btn risk" onClick={() => void deleteAll()}>
-            <Icon name="trash" />
-            {t('ordered.deleteAll')}
-          </button>
-        </>
-      )}
+      {(done) =>
+        isAllowed &&
+        n > 0 && (
+          <>
+            <button type="button" class="btn" onClick={() => void act('resurrect', { all: true }, done)}>
+              <Icon name="retries" />
+              {t('ordered.resurrectAll')}
+              <span class="n">{number(n)}</span>
+            </button>
+            <button type="button" class="btn risk" onClick={() => void deleteAll(done)}>
+              <Icon name="trash" />
+              {t('ordered.deleteAll')}
+            </button>
+          </>
+        )
+      }
     </Ids>
   )
 }
 
-function columns(resurrect?: (id: string) => Promise<void>): Column<OrderedDead>[] {
+function columns(resurrect?: (id: string) => Promise<unknown>): Column<OrderedDead>[] {
   return [
     {
       name: 'id',

@@ -30,7 +30,7 @@ export function Waiting({ queue, reload }: { queue: OrderedQueue; reload(): Prom
       reload={reload}
       list="waiting"
       sortings={SORTINGS}
-      columns={columns()}
+      columns={columns}
       acts={ACTS}
       empty={{ title: 'ordered.noneWaiting', what: 'ordered.noneWaitingWhat' }}
     />
