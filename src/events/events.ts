@@ -117,14 +117,16 @@ export class JobEvents implements AsyncIterable<JobEvent> {
     const { number, part, check } = this.#position as Position
     const isRead = (event: unknown) => checkOf(event) === check
     // The rest of an event that was passed in part comes with the whole event.
-    const after = part > 0 ? number - 1 : number
+    const after = part > 0 ? Math.max(number - 1, 0) : number
     const isLast = check && part === 0 ? isRead : undefined
     const page = await this.#patiently(async () => {
       if (performance.now() >= this.#extendAt) await this.#record()
       return store.events.read(after, { limit: PAGE, ms: WAIT_MS, signal: this.#signal, isLast }, now)
     })
     if (page === undefined) return []
-    const isSame = part === 0 || page?.[0] === undefined || isRead(page[0].event)
+    const first = page?.[0]
+    // A position behind more parts than its event has is none that a loop has passed, and the loop would stay there.
+    const isSame = part === 0 || first === undefined || (isRead(first.event) && part < readEvents(first).length)
     if (page && isSame) return page
     const position = writePosition({ number, part, check })
     throw new HighkiqError(

@@ -222,6 +222,22 @@ test('a reader continues behind the last event that another reader has seen', as
   expect(seen.map(({ jid }) => jid)).toEqual(jids)
 })
 
+test('a position behind a part that its event does not have is refused', async () => {
+  const t = bench()
+  await recorded(t)
+  const heard = await reading(t)
+  t.hq.job('J', async () => {})
+  await t.work()
+  await t.hq.push({ class: 'J', args: [] })
+  const [pushed] = await heard.atLeast(3)
+  const [whole, inside] = [pushed?.id.replace('-', '.1-'), heard.all[2]?.id.replace('-', '.2-')]
+  const signal = AbortSignal.timeout(2000)
+  for (const after of [whole, inside, '0.1-a'] as string[]) {
+    const next = t.hq.events({ after, signal })[Symbol.asyncIterator]().next()
+    await expect(next).rejects.toMatchObject({ code: 'EVENTS_TRIMMED', details: { after } })
+  }
+})
+
 test('a position in a recording that has ended, or that is not kept any more, is refused', async () => {
   const t = bench()
   await recorded(t)
