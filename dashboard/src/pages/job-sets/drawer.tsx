@@ -9,7 +9,7 @@ import { JobDrawer } from '../job/drawer.tsx'
 import { ActButtons } from './action-buttons.tsx'
 import { act } from './actions.ts'
 import { type ActName, KINDS, type SetName } from './kinds.ts'
-import type { Row } from './rows.tsx'
+import { jidOf, type Row } from './row.ts'
 
 interface SetDrawerProps {
   set: SetName
@@ -25,7 +25,7 @@ export function SetDrawer({ set, id, rows, onDone }: SetDrawerProps) {
   const row = rows.find((one) => one.id === id)
   const position = usePosition(rows, id)
   const summary = useLast(row?.job, id)
-  const jid = summary?.jid ?? id.replace(/#\d+$/, '')
+  const jid = summary?.jid ?? jidOf(id)
   const path = `/${set}/${encoded(jid === '' ? '-' : jid)}`
   // The key contains the time of the job, so a rescheduled job is found by its jid alone.
   const [moved, setMoved] = useState<string>()

@@ -9,25 +9,11 @@ import { t } from '../../i18n/index.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { visible } from '../job/json.tsx'
 import { KINDS, type SetName } from './kinds.ts'
-
-export interface Row<Item = JobSetEntry> {
-  /** Identifies the row in the list and in the address: its jid, with a number if it occurs again. */
-  id: string
-  job: Item
-}
-
-export function rowsOf<Item extends { jid: string }>(jobs: readonly Item[]): Row<Item>[] {
-  const seen = new Map<string, number>()
-  return jobs.map((job) => {
-    const n = (seen.get(job.jid) ?? 0) + 1
-    seen.set(job.jid, n)
-    return { id: job.jid !== '' && n === 1 ? job.jid : `${job.jid}#${n}`, job }
-  })
-}
+import type { Row } from './row.ts'
 
 interface RowsProps {
   set: SetName
-  rows: readonly Row[]
+  rows: readonly Row<JobSetEntry>[]
   desc: boolean
   /** undefined when rows can't be selected. */
   chosen: ReadonlySet<string> | undefined
@@ -37,7 +23,7 @@ interface RowsProps {
 export function Rows({ set, rows, desc, chosen, onChoose }: RowsProps) {
   const [query, change, link] = useQuery()
   const { hasErrors } = KINDS[set]
-  const columns: (Column<Row> | false)[] = [
+  const columns: (Column<Row<JobSetEntry>> | false)[] = [
     {
       name: 'at',
       title: t(`sets.at.${set}`),

@@ -11,7 +11,8 @@ import { useQuery } from '../../live/use-query.ts'
 import { JobPill } from '../job/detail.tsx'
 import { visible } from '../job/json.tsx'
 import { setOf } from '../job-sets/kinds.ts'
-import { errorOf, type Row } from '../job-sets/rows.tsx'
+import type { Row } from '../job-sets/row.ts'
+import { errorOf } from '../job-sets/rows.tsx'
 
 interface RowsProps {
   rows: readonly Row<JobHit>[]

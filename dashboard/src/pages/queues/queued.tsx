@@ -8,7 +8,7 @@ import { t } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { JobDrawer } from '../job/drawer.tsx'
-import type { Row } from '../job-sets/rows.tsx'
+import { jidOf, type Row } from '../job-sets/row.ts'
 
 /** The part of a summary that the drawer uses. */
 type Summary = Pick<JobSummary, 'jid' | 'key' | 'class'>
@@ -25,7 +25,7 @@ export function QueuedDrawer({ queue, id, rows, onDelete }: QueuedDrawerProps) {
   const [, change] = useQuery()
   const position = rows.findIndex((row) => row.id === id)
   const summary = useFirst(rows[position]?.job, id)
-  const jid = summary?.jid ?? id.replace(/#\d+$/, '')
+  const jid = summary?.jid ?? jidOf(id)
   const path = pathOf(queue, jid)
   // The job is not requested again while it is being deleted.
   const [isDeleting, setDeleting] = useState(false)
