@@ -223,6 +223,40 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     expect((await hq.queue('default').page()).items.map(({ args }) => args)).toEqual([['sku-1']])
   })
 
+  test('neither a double click nor a key that is held down acts on the job that the drawer shows next', async () => {
+    const { page, hq } = await open('/retries', {
+      before: async ({ hq }) => {
+        for (let n = 0; n < 4; n++) await failed(hq, 'SyncStock', [`sku-${n}`], { due: 10 + n })
+      },
+    })
+    const sent = () => page.evaluate('window.sent')
+    await page.evaluate(`window.sent = 0
+      const send = fetch
+      window.fetch = (...all) => {
+        if (all[1]?.method === 'POST') window.sent++
+        return send(...all)
+      }`)
+    await row(page, 'sku-0').click()
+    await drawer(page).getByText('["sku-0"]').waitFor()
+    const retry = drawer(page).getByRole('button', { name: 'Retry now' })
+    const { x, y } = (await retry.boundingBox()) as { x: number; y: number }
+    await page.mouse.click(x + 5, y + 5)
+    await drawer(page).getByText('["sku-1"]').waitFor()
+    await retry.waitFor()
+    await page.mouse.down({ clickCount: 2 })
+    await page.mouse.up({ clickCount: 2 })
+    expect(await sent()).toBe(1)
+    await page.keyboard.down('r')
+    await drawer(page).getByText('["sku-2"]').waitFor()
+    await retry.waitFor()
+    await page.keyboard.down('r')
+    expect(await sent()).toBe(2)
+    await page.keyboard.up('r')
+    await page.keyboard.press('r')
+    await drawer(page).getByText('["sku-3"]').waitFor()
+    expect((await hq.retries.page()).items.map(({ args }) => args)).toEqual([['sku-3']])
+  })
+
   test('a rescheduled job that has moved since is not moved back', async () => {
     const { page, hq } = await open('/retries', {
       before: async ({ hq }) => void (await failed(hq, 'SyncStock', ['sku-0'])),

@@ -50,7 +50,8 @@ export function Keys() {
         openFinder()
         return
       }
-      if (isTyping(event)) return
+      // A key that is held down must not act on the jobs that come next.
+      if (isTyping(event) || event.repeat) return
       const isSecond = performance.now() - begun.current < SECOND_MS
       begun.current = event.key === 'g' ? performance.now() : Number.NEGATIVE_INFINITY
       const link = isSecond && LINKS.flat().find(({ key }) => key === event.key)

@@ -21,7 +21,8 @@ export function ActButtons({ acts, isFoot = false, onAct }: ActButtonsProps) {
             type="button"
             class={`btn${kind}${isRisky ? ' risk' : ''}${isFoot && isEnding && !isEndingBefore(acts, i) ? ' apart' : ''}`}
             {...(key === undefined ? {} : { 'data-key': key })}
-            onClick={() => onAct(name)}
+            // The second click of a double click would act on the job that the drawer shows next.
+            onClick={({ detail }) => detail < 2 && onAct(name)}
           >
             {icon && !(isFoot && isEnding) && <Icon name={icon} />}
             {t(word)}
