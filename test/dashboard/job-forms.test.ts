@@ -204,6 +204,8 @@ inBrowser('the forms of a job', (open) => {
     await button(page, 'Edit…').click()
     await dialog(page).getByLabel('Arguments, as a JSON array').fill('[2]')
     await hq.edit(jid, [3])
+    // Also when the page shows the change behind the dialog.
+    await page.getByText('[3]', { exact: true }).first().waitFor()
     await button(page, 'Save').click()
     await dialog(page).getByRole('alert').getByText('The job has changed or moved meanwhile').waitFor()
     expect((await hq.queue('default').page()).items.map(({ args }) => args)).toEqual([[3]])

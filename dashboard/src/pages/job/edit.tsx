@@ -53,7 +53,9 @@ interface DialogProps {
   onClose(): void
 }
 
-function EditDialog({ job, path, onDone, onClose }: DialogProps & { onDone(): unknown }) {
+function EditDialog({ job: now, path, onDone, onClose }: DialogProps & { onDone(): unknown }) {
+  // The job as it was when the dialog opened. What another person has changed since then must not be lost.
+  const [job] = useState(now)
   const [text, setText] = useState(job.argsText)
   const fixed = job.task ? 'form.fixed.tracked' : whyFixed(job)
   const send = async () => {
