@@ -52,6 +52,38 @@ inBrowser('events', (open) => {
     expect(page.url()).toContain('broken-2')
   })
 
+  test('a list that was left for another filter begins again, since events have passed meanwhile', async () => {
+    const { page, hq } = await open('/events')
+    await page.getByText('No event yet').waitFor()
+    const Mail = hq.job('Mail', async (_ctx, _n: number) => {})
+    const rows = page.getByRole('table', { name: 'Events' }).locator('tbody tr')
+    await Mail.performAsync(1)
+    await expect.poll(() => rows.count()).toBe(1)
+    // The stream of the other filter never opens.
+    const asked = page.waitForRequest(/kinds=failed/)
+    await page.route(/kinds=failed/, () => {})
+    await page.getByRole('combobox', { name: 'Event' }).selectOption('failed')
+    await asked
+    await Mail.performAsync(2)
+    await page.getByRole('combobox', { name: 'Event' }).selectOption('All events')
+    await page.getByText('No event yet').waitFor()
+    await Mail.set({ jid: 'afterwards' }).performAsync(3)
+    await rows.getByText('afterwards').waitFor()
+    expect(await rows.count()).toBe(1)
+  })
+
+  test('the page says why its stream is refused, and opens it again', async () => {
+    const { page, go, faults } = await open('/')
+    const error = { code: 'TOO_MANY_REQUESTS', message: '1000 streams are open' }
+    await page.route('**/api/v1/events', (route) => route.fulfill({ status: 429, json: { error } }))
+    await go('/events')
+    await page.getByRole('alert').getByText('1000 streams are open').waitFor()
+    await page.unroute('**/api/v1/events')
+    await page.getByText('No event yet').waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
+    expect(faults.splice(0).every((fault) => fault.includes('429'))).toBe(true)
+  })
+
   test('a list whose next events are gone begins again, without a hole', async () => {
     const { page, hq } = await open('/events')
     await page.getByText('No event yet').waitFor()

@@ -30,6 +30,19 @@ export async function ask<Answer>(path: string, query: Query = {}, signal?: Abor
   return read(await reach(urlOf(path, query), signal ? { signal } : {}))
 }
 
+/** Returns why a stream does not open, which an EventSource does not tell; undefined when it opens. */
+export async function refusalOf(path: string, query: Query): Promise<ApiError | undefined> {
+  const leave = new AbortController()
+  try {
+    const answer = await reach(urlOf(path, query), { signal: leave.signal })
+    return answer.ok ? undefined : errorOf(await answer.text(), answer.status)
+  } catch (thrown) {
+    return thrown as ApiError
+  } finally {
+    leave.abort()
+  }
+}
+
 /** Sends a request that changes something. @throws ApiError */
 export async function tell<Answer>(
   method: 'POST' | 'PATCH' | 'DELETE',

@@ -1,7 +1,7 @@
 /** The newest events of jobs, as the stream of the server brings them. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError, type Query, urlOf } from '../api/client.ts'
+import { ApiError, type Query, refusalOf, urlOf } from '../api/client.ts'
 import type { JobEvent, JobEventKind } from '../api/types.ts'
 
 const MOST_ROWS = 300
@@ -27,7 +27,11 @@ export function useJobEvents(filter: Query, kinds: readonly JobEventKind[], isPa
   const position = useRef<{ key: string; after: string | undefined }>({ key, after: undefined })
 
   useEffect(() => {
-    if (position.current.key !== key) position.current = { key, after: undefined }
+    if (position.current.key !== key) {
+      position.current = { key, after: undefined }
+      // The list of a filter that was left before is not continued, since it would have a hole.
+      setState({ key, list: EMPTY })
+    }
     if (isPaused) return
     const update = (change: (list: JobEventList) => Partial<JobEventList>) =>
       setState((old) => {
@@ -48,7 +52,7 @@ function follow(
   update: (change: (list: JobEventList) => Partial<JobEventList>) => void,
 ): () => void {
   let source: EventSource | undefined
-  let reopening: ReturnType<typeof setTimeout>
+  let reopening: ReturnType<typeof setTimeout> | undefined
   let painting: number | undefined
   let fresh: JobEvent[] = []
 
@@ -60,6 +64,7 @@ function follow(
   }
   const close = () => {
     clearTimeout(reopening)
+    reopening = undefined
     source?.close()
     source = undefined
   }
@@ -67,11 +72,17 @@ function follow(
     close()
     reopening = setTimeout(open, REOPEN_MS)
   }
+  const explain = async (query: Query) => {
+    const later = reopening
+    const error = await refusalOf('/events', query)
+    // Meanwhile the stream may have been opened again, or closed for good.
+    if (error && later === reopening) update(() => ({ error }))
+  }
   const open = () => {
     close()
     if (document.hidden) return
-    const { after } = position
-    source = new EventSource(urlOf('/events', { ...filter, after }))
+    const query = { ...filter, after: position.after }
+    source = new EventSource(urlOf('/events', query))
     source.addEventListener('ready', ({ lastEventId }) => {
       position.after = lastEventId
       update(({ since }) => ({ since: since ?? new Date(), error: undefined }))
@@ -100,7 +111,9 @@ function follow(
     })
     source.addEventListener('error', () => {
       // The browser itself reopens a stream that broke off, but not one that was refused.
-      if (source?.readyState === EventSource.CLOSED) reopenLater()
+      if (source?.readyState !== EventSource.CLOSED) return
+      reopenLater()
+      void explain(query)
     })
   }
   document.addEventListener('visibilitychange', open)
