@@ -51,6 +51,27 @@ inBrowser('the rejected rows of a task', (open) => {
     await shown(4)
   })
 
+  test('a row that another person has retried meanwhile does not count as retried', async () => {
+    const { hq, page, work, go } = await open('/tasks', {
+      before: ({ hq }) => {
+        hq.job('Row', async () => {
+          throw new BusinessFailure('no')
+        })
+      },
+    })
+    const task = await hq.tasks.create(hq.jobNamed('Row') as never, [[]] as never)
+    const worker = await work()
+    await task.wait({ every: 10 })
+    await worker.stop()
+    await go(`/tasks/${task.id}?row=${task.id}00000000`)
+    await page.route('**/retry', async (route) => {
+      await task.retry()
+      await route.continue()
+    })
+    await page.getByRole('complementary').getByRole('button', { name: 'Retry' }).click()
+    await page.locator('.toast.refusal', { hasText: '0 rows run again' }).waitFor()
+  })
+
   test('of many codes the most frequent are shown, and the others on request', async () => {
     const { hq, page, work, go } = await open('/tasks', {
       before: ({ hq }) => {

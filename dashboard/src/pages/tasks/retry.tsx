@@ -87,7 +87,7 @@ export function retriedText({ rows, unchanged, dropped, refused }: TaskRetried):
     unchanged > 0 && t('task.unchanged', { n: unchanged }),
     not > 0 && t('task.retriedNot', { n: not }),
   ]
-  return { text: parts.filter(Boolean).join(' '), isRefusal: not > 0 }
+  return { text: parts.filter(Boolean).join(' '), isRefusal: not > 0 || rows === 0 }
 }
 
 async function undo(task: string, { undo }: Pick<TaskRetryDelayed, 'undo'>): Promise<void> {

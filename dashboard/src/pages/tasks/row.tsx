@@ -1,7 +1,7 @@
 /** One row of a task and its history. */
 
 import { tell } from '../../api/client.ts'
-import type { TaskEvent, TaskStatus } from '../../api/types.ts'
+import type { TaskEvent, TaskRetried, TaskStatus } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { Copy } from '../../components/copy.tsx'
 import { Drawer } from '../../components/drawer.tsx'
@@ -16,6 +16,7 @@ import { language, t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { Deadline, DeferredActions, isDeferred } from './deferred.tsx'
+import { retriedText } from './retry.tsx'
 
 const REJECTED = ['failed', 'error', 'cancelled']
 
@@ -29,7 +30,7 @@ export function RowDrawer({ task, jid, onClose }: { task: TaskStatus; jid: strin
     if (!event) return
     // The row is retried unchanged, since the shown arguments may be redacted.
     const rows = [{ index: event.index }]
-    await doing(tell('POST', `/tasks/${task.id}/retry`, { rows }), () => t('task.retried', { n: 1 }))
+    await doing(tell<TaskRetried>('POST', `/tasks/${task.id}/retry`, { rows }), retriedText)
     await reload()
   }
   const canRetry = about.value?.readOnly === false && event && REJECTED.includes(event.status) && event.args !== null
