@@ -1,7 +1,7 @@
 import { writeXlsx } from 'hucre/xlsx'
 import * as v from 'valibot'
 import { expect, test } from 'vitest'
-import { until } from '../engine/bench.ts'
+import { gate, until } from '../engine/bench.ts'
 import { inBrowser } from './browser.ts'
 
 const product = v.object({
@@ -77,6 +77,39 @@ inBrowser('imports on the dashboard', (open) => {
     const [task] = (await hq.tasks.list()).items
     await hq.tasks.get(task?.id ?? '').wait({ every: 10 })
     expect(got).toEqual([{ sku: 'lamp', price: 3, note: 'new' }])
+  })
+
+  test('an import whose dialog is closed while the file is sent reports its end', async () => {
+    const { hq, page, faults } = await open('/tasks', {
+      before: ({ hq }) => void hq.job('ImportProduct', async () => {}),
+    })
+    const dialog = page.getByRole('dialog')
+    const start = async (name: string) => {
+      await page.getByRole('button', { name: 'Import a file' }).click()
+      await dialog
+        .locator('input[type=file]')
+        .setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from('sku\nlamp\n') })
+      await dialog.getByRole('button', { name: 'Start 1 row' }).click()
+      await dialog.getByRole('button', { name: 'Close' }).click()
+      await dialog.waitFor({ state: 'detached' })
+    }
+    const message = 'sku is not unique'
+    const ends = [gate(), gate()]
+    let n = 0
+    await page.route(/import\?(?!.*dryRun)/, async (route) => {
+      const end = n++
+      await ends[end]?.opened
+      if (end === 0) await route.continue()
+      else await route.fulfill({ status: 400, json: { error: { code: 'INVALID_FILE', message } } })
+    })
+    await start('lamps.csv')
+    ends[0]?.open()
+    await page.getByText('lamps.csv is imported: 1 row is stored').waitFor()
+    expect((await hq.tasks.list()).items.map(({ name }) => name)).toEqual(['lamps.csv'])
+    await start('rugs.csv')
+    ends[1]?.open()
+    await page.getByText(`The file cannot be imported like this: ${message}`).waitFor()
+    expect(faults.splice(0)).toEqual([expect.stringContaining('400')])
   })
 
   test('a CSV file is read as the dialog says, and the task gets the name and the limits', async () => {

@@ -202,6 +202,7 @@ export const tasks = {
   'import.reading': 'Reading…',
   'import.sending': 'Sending…',
   'import.start': { one: 'Start {n} row', other: 'Start {n} rows' },
+  'import.sent': { one: '{file} is imported: {n} row is stored', other: '{file} is imported: {n} rows are stored' },
   'import.found': { one: 'The file has {n} row.', other: 'The file has {n} rows.' },
   'import.invalid': {
     one: '{n} of them is wrong: it will be rejected with its reason.',

@@ -194,6 +194,7 @@ export const tasks: TextsOf<typeof english> = {
   'import.reading': '正在读取…',
   'import.sending': '正在发送…',
   'import.start': { other: '开始 {n} 行' },
+  'import.sent': { other: '{file} 已导入：已保存 {n} 行' },
   'import.found': { other: '文件共有 {n} 行。' },
   'import.invalid': { other: '其中 {n} 行有误：将连同原因被拒绝。' },
   'import.allValid': '全部可以读取。',

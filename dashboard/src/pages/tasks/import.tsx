@@ -36,6 +36,7 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
   const keyOf = useKey()
   /** The number of the newest dry run; the answers of earlier ones are ignored, and all once the dialog is closed. */
   const newest = useRef(0)
+  const isClosed = () => Number.isNaN(newest.current)
 
   /** Reads and checks the file. The columns of a file that was not read before become those of the form. */
   const read = async (next: ImportForm) => {
@@ -80,14 +81,19 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
     const query = { ...importQuery(form), allowDuplicate }
     try {
       const headers = { 'idempotency-key': keyOf(JSON.stringify(query), form.file) }
-      const { id, error } = await sendFile<TaskImported>(IMPORT, query, form.file, headers)
+      const { id, total, error } = await sendFile<TaskImported>(IMPORT, query, form.file, headers)
       // The rows before the error are stored and run; the page of the task shows the rest.
       if (error) say({ text: `${t('import.wrong')}: ${error.message}`, isRefusal: true })
-      if (Number.isNaN(newest.current)) return
+      if (isClosed()) {
+        if (!error) say(t('import.sent', { file: form.file.name, n: total }))
+        return
+      }
       onClose()
       route(at(`/tasks/${id}`))
     } catch (thrown) {
-      setFailure(asError(thrown))
+      const error = asError(thrown)
+      if (isClosed()) say({ text: `${t('import.wrong')}: ${error.message}`, isRefusal: true })
+      setFailure(error)
       setStep(undefined)
     }
   }
@@ -172,7 +178,7 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
       )}
       <div class="acts">
         <button type="button" class="btn" onClick={onClose}>
-          {t('import.leave')}
+          {t(step === 'sending' ? 'drawer.close' : 'import.leave')}
         </button>
         <button
           type="button"
