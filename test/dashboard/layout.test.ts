@@ -179,6 +179,11 @@ inBrowser('everywhere', (open) => {
       .getByRole('dialog')
       .getByPlaceholder(/jid, class/)
       .fill(made.jid)
+    // Enter takes the word that an input method composes.
+    const composed = `new KeyboardEvent('keydown', { key: 'Enter', isComposing: true, bubbles: true })`
+    expect(await page.evaluate(`document.activeElement.dispatchEvent(${composed}) && location.pathname`)).toBe(
+      '/retries',
+    )
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Broken' }).waitFor()
     await page.keyboard.press('Control+k')

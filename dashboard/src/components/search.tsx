@@ -104,6 +104,8 @@ export function AddChip({ name, label, known = [], hint, changeOf = (text) => ({
         placeholder={hint}
         onInput={(event) => event.currentTarget.setCustomValidity('')}
         onKeyDown={(event) => {
+          // Enter and Escape belong to an input method while it composes a word.
+          if (event.isComposing) return
           if (event.key === 'Enter') settle(event.currentTarget, true)
           else if (event.key === 'Escape') setAsking(false)
         }}

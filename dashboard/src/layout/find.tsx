@@ -74,6 +74,8 @@ function Palette() {
             setChosen(0)
           }}
           onKeyDown={(event) => {
+            // Enter and the arrows belong to an input method while it composes a word.
+            if (event.isComposing) return
             const step = { ArrowDown: 1, ArrowUp: -1 }[event.key] ?? 0
             if (step !== 0) event.preventDefault()
             setChosen((now) => Math.min(Math.max(now + step, 0), Math.max(hits.length - 1, 0)))
