@@ -42,6 +42,11 @@ test('reset totals do not become negative rates', () => {
   expect(one.between(0, 10_000)).toEqual({ finished: 0, failed: 0 })
 })
 
+test('the history begins again after the clock was set back', () => {
+  const before = [at(0, 0), at(10, 1000), at(3600, 36_000), at(3610, 36_100)]
+  expect(ring(...before, at(8, 36_110), at(18, 36_210)).rates().finished).toBe(10)
+})
+
 test('the history keeps one hour', () => {
   const one = ring(...Array.from({ length: 1000 }, (_, i) => at(i * 10, i)))
   expect(one.between(6_380_000, 6_400_000)).toBeUndefined()

@@ -25,6 +25,8 @@ export class StatsHistory {
   #newest: Sample | undefined
 
   add(sample: Sample): void {
+    // After the clock was set back, the samples before that have no place in time.
+    if (this.#newest && sample.at < this.#newest.at) this.#samples = []
     const last = this.#samples.at(-1)
     this.#newest = sample
     // A timer may come a little early.
