@@ -58,6 +58,15 @@ test('a stream behind events that are not kept any more sends trouble and ends',
   expect(await next()).toBeUndefined()
 })
 
+test('an unexpected error ends the stream, and is in the log of the server', async () => {
+  const t = api()
+  const read = () => Promise.reject(new TypeError('a bug'))
+  Object.assign(t.hq.store.events, { read })
+  const { event, data } = await (await opened(t))()
+  expect([event, JSON.parse(data as string).code]).toEqual(['trouble', 'INTERNAL_ERROR'])
+  expect(t.log.lines).toMatchObject([{ level: 'error', about: { err: { message: 'a bug' } } }])
+})
+
 test('a stream ends without trouble when the app of its server closes', async () => {
   const t = api()
   const next = await opened(t)

@@ -1,6 +1,7 @@
 /** The events of jobs, as server-sent events. */
 
 import { JOB_EVENT_KINDS, type JobEvent, readPosition } from '../../events/job-event.ts'
+import { codeOf } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
 import type { Redaction } from '../access/redact.ts'
@@ -50,6 +51,7 @@ export const EVENTS_ROUTE: Route = get('/api/v1/events', {
         for await (const event of events) await new Promise<void>((sent) => offer({ event, sent }))
         offer({ isClosed: true })
       } catch (thrown) {
+        if (!codeOf(thrown)) hq.log.error({ err: thrown }, 'a stream of events failed')
         offer({ trouble: thrown })
       }
     }
