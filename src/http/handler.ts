@@ -119,7 +119,7 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
     caller =
       route.access === 'all' ? ANYBODY : await server.access.check(request, url, subjectOf(route, path, url), peer)
     const changes = isChange(request) && route.page !== true
-    const { who, link: opened } = caller
+    const { who, link: opened, isByCookie = false } = caller
     const link = opened?.rights
     if (changes && server.readOnly) throw new HighkiqError('READ_ONLY', 'This server is read-only.')
     if (changes && link === 'read') throw new HighkiqError('READ_ONLY', 'This link is read-only.')
@@ -132,7 +132,7 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
     const { add: audit, defer: deferAudit } = entry
     const mayChange = !server.readOnly && link !== 'read'
     const linkShowsHidden = link === 'change' && opened?.isRedacted === false
-    const rights = { who, link, linkHolder: opened?.holder, linkShowsHidden, mayChange }
+    const rights = { who, isByCookie, link, linkHolder: opened?.holder, linkShowsHidden, mayChange }
     const call = { hq, server, base, request, url, path, query, peer, ...rights, audit, deferAudit }
     const answer = await route.run(call)
     if (changes) {

@@ -487,7 +487,7 @@ test('a download that waits for its pages ends when its link is revoked, and fre
   const read = new Response(body).text()
   expect((await open()).status).toBe(429)
   await t.hq.tasks.get(id).revokeLinks()
-  await expect(read).rejects.toThrow('the link of this download has ended')
+  await expect(read).rejects.toThrow('the link or the login of this download has ended')
   const again = await open()
   expect(again.status).toBe(200)
   await again.body?.cancel()

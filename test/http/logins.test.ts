@@ -3,6 +3,7 @@
 import { type AuditEntry, createHandler } from 'highkiq/http'
 import { expect, test } from 'vitest'
 import { api } from './api.ts'
+import { eventsOf } from './events.ts'
 
 const auth = { bearer: { ann: 'a long secret' }, basic: { user: 'bob', password: 'pass' } }
 const PATH = 'http://localhost:7433/api/v1/tasks'
@@ -156,6 +157,34 @@ test('a logout ends copies of its cookie in all processes, and no other login', 
   expect(await statuses(two)).toEqual([200, 200])
   const [, until] = one.split('=')
   expect(await statuses(one.replace(/=\d+/, `=${Number(until?.split('.')[0]) + 1}`))).toEqual([401, 401])
+})
+
+test('a logout ends the streams that its login has opened, and no others', async () => {
+  const t = open({ limits: { unreadSeconds: 0.4 } })
+  const form = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }
+  const send = (path: string, headers: Record<string, string>, body = '') =>
+    t.handle(new Request(`http://localhost:7433${path}`, { method: 'POST', headers: { ...form, ...headers }, body }))
+  const signIn = async () => {
+    const { headers } = await send('/login', {}, 'token=a long secret')
+    return headers.get('set-cookie')?.split(';')[0] ?? ''
+  }
+  const [one, two] = [await signIn(), await signIn()]
+  const stream = async (cookie: string, path: string) =>
+    eventsOf(await t.handle(new Request(`http://localhost:7433/api/v1${path}`, { headers: { cookie } })))
+  const [live, events, other] = [await stream(one, '/live'), await stream(one, '/events'), await stream(two, '/live')]
+  let areOver = false
+  const isOpen = async () => {
+    for await (const { event } of other) if (areOver && event === 'stats') return true
+    return false
+  }
+  const end = async (stream: ReturnType<typeof eventsOf>) => {
+    for await (const _ of stream);
+  }
+  const [ends, stays] = [Promise.all([end(live), end(events)]), isOpen()]
+  expect((await send('/logout', { cookie: one })).status).toBe(303)
+  await ends
+  areOver = true
+  expect(await stays).toBe(true)
 })
 
 test('a logout while the store does not answer ends the login in its server, and is logged', async () => {

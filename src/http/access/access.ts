@@ -28,6 +28,12 @@ export interface Caller {
   who: string
   /** The task link that was used; undefined when the caller did not come by a link. */
   link?: OpenedLink
+  /** True for a login by the form, which a logout ends. */
+  isByCookie?: boolean
+}
+
+interface Login extends Pick<Caller, 'who' | 'isByCookie'> {
+  isBearer?: boolean
 }
 
 interface Token {
@@ -75,11 +81,11 @@ export class Access {
     // A page of another site can't know the link, so a change with it needs no further check.
     const link = subject === undefined ? undefined : await this.#linkOf(request, url, subject)
     if (link) return { who: 'link', link }
-    const { who, isBearer = false } = (await this.#login(request, peer)) ?? {}
+    const { who, isBearer = false, isByCookie = false } = (await this.#login(request, peer)) ?? {}
     if (who === undefined)
       throw new HighkiqError('UNAUTHORIZED', 'log in: the header Authorization is missing or wrong')
     if (isChange(request) && !isBearer) checkOrigin(request, url)
-    return { who }
+    return { who, isByCookie }
   }
 
   /** True when the server accepts bearer tokens. */
@@ -163,7 +169,7 @@ export class Access {
    * Reads the login of a request; undefined when it has none.
    * @throws UNAUTHORIZED for a wrong login; TOO_MANY_REQUESTS after many wrong ones
    */
-  async #login(request: Request, peer: Peer): Promise<{ who: string; isBearer?: boolean } | undefined> {
+  async #login(request: Request, peer: Peer): Promise<Login | undefined> {
     const auth = this.#auth
     if (!auth) return { who: 'loopback' }
     if (typeof auth === 'function') {
@@ -179,7 +185,7 @@ export class Access {
     }
     // The header may belong to a proxy's own login.
     const signedIn = await this.#signedIn(request)
-    if (signedIn) return signedIn
+    if (signedIn) return { who: signedIn.who, isByCookie: true }
     if (bearer !== undefined) throw this.#attempt(request, peer, 'bearer').wrong()
     const basic = basicLogin(request)
     if (!basic || !this.#basic) return undefined

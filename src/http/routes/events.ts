@@ -7,6 +7,7 @@ import { given } from '../../job/options.ts'
 import type { Redaction } from '../access/redact.ts'
 import { eventStream, STREAM_HEADERS } from '../live/event-stream.ts'
 import { errorBody, invalid } from '../server/answer.ts'
+import { endOfCaller, watchCaller } from '../server/caller-watch.ts'
 import { listOf, text, texts } from '../server/parameter.ts'
 import { get, type Route } from '../server/route.ts'
 
@@ -35,7 +36,9 @@ export const EVENTS_ROUTE: Route = get('/api/v1/events', {
       content: { 'text/event-stream': { type: 'string' } },
     },
   },
-  run({ hq, server, request, query: { jobs, queues, kinds, after: wanted } }) {
+  run(call) {
+    const { hq, server, request, query } = call
+    const { jobs, queues, kinds, after: wanted } = query
     const after = request.headers.get('last-event-id') || wanted
     if (after !== undefined && !readPosition(after)) {
       throw invalid(`after, or Last-Event-ID, must be the id of an event (got ${JSON.stringify(after)})`)
@@ -57,6 +60,7 @@ export const EVENTS_ROUTE: Route = get('/api/v1/events', {
     }
     const stream = eventStream<Update>({
       unreadSeconds: server.limits.unreadSeconds,
+      isOver: endOfCaller(watchCaller(call)),
       onEnd: leave,
       subscribe(offer) {
         void follow(offer)

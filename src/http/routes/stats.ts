@@ -6,6 +6,7 @@ import type { LiveStats } from '../live/live-stats.ts'
 import { snapshotStep } from '../live/throughput.ts'
 import { RANGES } from '../schemas/building-blocks.ts'
 import { errorBody, json } from '../server/answer.ts'
+import { endOfCaller, watchCaller } from '../server/caller-watch.ts'
 import { integer, oneOf, text } from '../server/parameter.ts'
 import { get, ok, type Route } from '../server/route.ts'
 
@@ -51,11 +52,13 @@ export const STATS_ROUTES: Route[] = [
         content: { 'text/event-stream': { type: 'string' } },
       },
     },
-    run({ server, request }) {
+    run(call) {
+      const { server, request } = call
       const leave = server.streams.enter()
       let known = request.headers.get('last-event-id') ?? ''
       const stream = eventStream<LiveStats | { trouble: unknown }>({
         unreadSeconds: server.limits.unreadSeconds,
+        isOver: endOfCaller(watchCaller(call)),
         onEnd: leave,
         subscribe(offer) {
           const listener = { onStats: offer, onError: (thrown: unknown) => offer({ trouble: thrown }) }

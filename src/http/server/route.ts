@@ -39,6 +39,8 @@ export interface Call<Query = Record<string, unknown>> {
   linkHolder: string | undefined
   /** True for the submitter's own link, unless a caller from whom values are hidden requested it. */
   linkShowsHidden: boolean
+  /** True for a caller who logged in by the form. */
+  isByCookie: boolean
   peer: Peer
   /** The caller, as the audit names it. */
   who: string

@@ -4,8 +4,8 @@ import { LANGUAGE_CODES } from '../../../tasks/languages/index.ts'
 import { FILE_FORMATS, type FileFormat } from '../../../tasks/spreadsheet/format.ts'
 import type { TaskStatus } from '../../../tasks/task.ts'
 import type { Redaction } from '../../access/redact.ts'
+import { refusalOfCaller, watchCaller } from '../../server/caller-watch.ts'
 import { fileStream } from '../../server/file-stream.ts'
-import { endOfLink, watchLink } from '../../server/link-watch.ts'
 import { flag, oneOf } from '../../server/parameter.ts'
 import { type Call, get, type Route } from '../../server/route.ts'
 import { viewerOf } from '../../server/viewer.ts'
@@ -94,9 +94,9 @@ async function send(
   }
   try {
     const content = await open(AbortSignal.any([request.signal, ending.signal]))
-    const watch = watchLink(call, id)
+    const watch = watchCaller(call, id)
     const { unreadSeconds } = server.limits
-    const body = fileStream(content, { unreadSeconds, refusal: watch && endOfLink(watch), onEnd })
+    const body = fileStream(content, { unreadSeconds, refusal: watch && refusalOfCaller(watch), onEnd })
     return fileOf(body, format, name, part)
   } catch (thrown) {
     onEnd()

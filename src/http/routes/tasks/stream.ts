@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { stringifyJson } from '../../../job/json.ts'
 import { isOver, type TaskStatus } from '../../../tasks/task.ts'
 import { eventStream, STREAM_HEADERS } from '../../live/event-stream.ts'
-import { watchLink } from '../../server/link-watch.ts'
+import { endOfCaller, watchCaller } from '../../server/caller-watch.ts'
 import { get, type Route } from '../../server/route.ts'
 import { statusWithoutMeta } from './queries.ts'
 
@@ -28,19 +28,15 @@ export const STREAM_ROUTE: Route = get('/api/v1/tasks/{id}/stream', {
     if (isOver(status) && seen === nameOf(status)) return new Response(null, { status: 204 })
     const leave = server.streams.enter(call.linkHolder)
     const { unreadSeconds } = server.limits
-    const watch = watchLink(call, status.id)
     let known = seen
     const stream = eventStream<TaskStatus | null>({
       unreadSeconds,
-      isOver: () => watch?.hasEnded() === true,
+      isOver: endOfCaller(watchCaller(call, status.id)),
       onEnd: leave,
       subscribe(offer) {
         offer(status)
         return server.watchTask(status.id, {
-          onStatus(now) {
-            watch?.check()
-            offer(now)
-          },
+          onStatus: offer,
           onError: () => {
             // The store does not answer: the poller tries again, and the client receives comments.
           },
