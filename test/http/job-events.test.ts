@@ -117,6 +117,32 @@ test('what the rules of the server hide is hidden in events, too', async () => {
   expect(JSON.stringify(told)).not.toContain('secret')
 })
 
+test('ids of a server with rules do not tell whether a guess of what they hide is right', async () => {
+  const t = api({ redact: ['error_message'] })
+  t.hq.job('J', { retry: false }, async () => {
+    throw new Error('secret')
+  })
+  const next = await opened(t, '?kinds=failed,died')
+  const [ready, plain] = [await next(), await t.hq.events().position()]
+  await t.work()
+  await t.hq.push({ class: 'J', args: [] })
+  const [failed, died] = [await next(), await next()]
+  for (const { id, data } of [failed, died]) {
+    expect([id, JSON.parse(data as string).id]).toEqual([expect.stringMatching(/^[\w-]{50,}$/), id])
+  }
+  const again = await opened(t, '?kinds=failed,died', failed.id)
+  expect([await again(), await again()]).toMatchObject([{ event: 'ready' }, died])
+  expect((await t.call('GET', `/api/v1/events?after=${plain}`)).status).toBe(400)
+  // Nor does the error that ends a stream.
+  await t.hq.store.events.record(1, t.hq.now())
+  await t.hq.pushBulk({ class: 'Other', args: Array.from({ length: 3000 }, (_, n) => [n]) })
+  const late = await opened(t, '', ready.id)
+  await late()
+  const { data } = await late()
+  expect(JSON.parse(data as string)).toMatchObject({ code: 'EVENTS_TRIMMED', details: { after: ready.id } })
+  expect(data).not.toContain(plain)
+})
+
 test('the detail of a finished job has its result and its times', async () => {
   const t = api()
   t.hq.job('Kept', { keepFinished: true }, async () => 7)

@@ -6,7 +6,7 @@ import { stringifyJson } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
 import type { Redaction } from '../access/redact.ts'
 import { eventStream, STREAM_HEADERS } from '../live/event-stream.ts'
-import { errorBody, invalid } from '../server/answer.ts'
+import { type ErrorBody, errorBody, invalid } from '../server/answer.ts'
 import { endOfCaller, watchCaller } from '../server/caller-watch.ts'
 import { listOf, text, texts } from '../server/parameter.ts'
 import { get, type Route } from '../server/route.ts'
@@ -36,12 +36,16 @@ export const EVENTS_ROUTE: Route = get('/api/v1/events', {
       content: { 'text/event-stream': { type: 'string' } },
     },
   },
-  run(call) {
+  async run(call) {
     const { hq, server, request, query } = call
     const { jobs, queues, kinds, after: wanted } = query
-    const after = request.headers.get('last-event-id') || wanted
-    if (after !== undefined && !readPosition(after)) {
-      throw invalid(`after, or Last-Event-ID, must be the id of an event (got ${JSON.stringify(after)})`)
+    // An id ends with a digest of its event, by which a guess of what the rules hide could be checked.
+    const seal = server.redaction.isOn ? await server.seal() : undefined
+    const idOf = (position: string) => (seal ? seal.close(position) : position)
+    const seen = request.headers.get('last-event-id') || wanted
+    const after = seal && seen !== undefined ? seal.open(seen) : seen
+    if (seen !== undefined && !readPosition(after ?? '')) {
+      throw invalid(`after, or Last-Event-ID, must be the id of an event (got ${JSON.stringify(seen)})`)
     }
     const ending = new AbortController()
     const events = hq.events({ ...given({ jobs, queues, kinds, after }), signal: ending.signal })
@@ -70,20 +74,30 @@ export const EVENTS_ROUTE: Route = get('/api/v1/events', {
         if ('isClosed' in update) return { text: '', isLast: true }
         // Without its id, a browser that reconnects begins with new events.
         if ('trouble' in update) {
-          return { text: `id:\nevent: trouble\ndata: ${stringifyJson(errorBody(update.trouble))}\n\n`, isLast: true }
+          return {
+            text: `id:\nevent: trouble\ndata: ${stringifyJson(troubleOf(update.trouble, idOf))}\n\n`,
+            isLast: true,
+          }
         }
         update.sent()
-        if ('position' in update) return { text: `id: ${update.position}\nevent: ready\ndata: null\n\n`, isLast: false }
-        const { id, kind } = update.event
-        return {
-          text: `id: ${id}\nevent: ${kind}\ndata: ${stringifyJson(shown(server.redaction, update.event))}\n\n`,
-          isLast: false,
+        if ('position' in update) {
+          return { text: `id: ${idOf(update.position)}\nevent: ready\ndata: null\n\n`, isLast: false }
         }
+        const event = { ...shown(server.redaction, update.event), id: idOf(update.event.id) }
+        return { text: `id: ${event.id}\nevent: ${event.kind}\ndata: ${stringifyJson(event)}\n\n`, isLast: false }
       },
     })
     return new Response(stream, { headers: STREAM_HEADERS })
   },
 })
+
+/** Returns the error that ends a stream. Its position is one that clients get. */
+function troubleOf(thrown: unknown, idOf: (position: string) => string): ErrorBody {
+  const body = errorBody(thrown)
+  const after = body.details?.after
+  if (typeof after !== 'string') return body
+  return { ...body, message: body.message.replaceAll(after, idOf(after)), details: { after: idOf(after) } }
+}
 
 /** Returns the redacted event. Its error has the name that it has in a job. */
 function shown(redaction: Redaction, event: JobEvent): JobEvent {
