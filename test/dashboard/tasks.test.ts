@@ -306,6 +306,14 @@ inBrowser('tasks', (open) => {
     expect(filters()).toEqual({})
   })
 
+  test('the address of a task asks for a task only, whatever it holds', async () => {
+    const { page, go, faults } = await open('/tasks')
+    await go('/tasks/..%2Fqueues%2Fdefault')
+    await page.getByRole('alert').getByText('UNKNOWN_TASK').waitFor()
+    const found = faults.splice(0)
+    expect(found.filter((fault) => !fault.includes('404'))).toEqual([])
+  })
+
   test('a row that waits for a retry shows its error', async () => {
     const { page, hq, work, go } = await open('/tasks', {
       before: ({ hq }) => {

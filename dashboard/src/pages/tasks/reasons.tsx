@@ -2,7 +2,7 @@
 
 import { useRef, useState } from 'preact/hooks'
 import type { Reason, Reasons as ReasonsOfTask, TaskStatus } from '../../api/types.ts'
-import { at } from '../../base.ts'
+import { at, encoded } from '../../base.ts'
 import { StatusIcon } from '../../components/icon.tsx'
 import { number } from '../../format/number.ts'
 import { language, t } from '../../i18n/index.ts'
@@ -32,7 +32,7 @@ export function useReasons(id: string, isOff: boolean): ShownReasons {
   // For each request the store counts the rows of all codes, and reads a row of each code that is shown.
   const restMs = Math.min((last.current.data?.total ?? 0) * REST_MS, LONGEST_REST_MS)
   const query = { samples: 1, limit, lang: language.value }
-  const { data, reload } = useData<ReasonsOfTask>(isOff ? null : `/tasks/${id}/reasons`, query, { restMs })
+  const { data, reload } = useData<ReasonsOfTask>(isOff ? null : `/tasks/${encoded(id)}/reasons`, query, { restMs })
   if (data || last.current.id !== id) last.current = { id, data }
   const { items = [], total = 0 } = last.current.data ?? {}
   return { items, total, reload, unfold: () => setLimit(Math.min(limit * UNFOLD, MOST)) }

@@ -5,7 +5,7 @@ import { useLocation, useRoute } from 'preact-iso'
 import { reasonText } from '../../../../src/alerts/texts.ts'
 import { tell } from '../../api/client.ts'
 import type { TaskStatus } from '../../api/types.ts'
-import { at } from '../../base.ts'
+import { at, encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { Copy } from '../../components/copy.tsx'
 import { Split } from '../../components/drawer.tsx'
@@ -36,7 +36,7 @@ export default function TaskPage() {
   const { id = '' } = useRoute().params
   // The task is not requested while it is being deleted.
   const [isGoing, setGoing] = useState(false)
-  const { data: task, error, reload } = useData<TaskStatus>(isGoing ? null : `/tasks/${id}`)
+  const { data: task, error, reload } = useData<TaskStatus>(isGoing ? null : `/tasks/${encoded(id)}`)
   const reasons = useReasons(id, isGoing)
   const corrected = useCorrected(id, reload)
   const [query, change] = useQuery()
