@@ -257,6 +257,25 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     expect((await hq.retries.page()).items.map(({ args }) => args)).toEqual([['sku-3']])
   })
 
+  test('times are those of the server, also in a browser whose clock is wrong', async () => {
+    const { page, go } = await open('/retries', {
+      before: async ({ hq }) => void (await failed(hq, 'SyncStock', ['sku-0'], { due: 30.9 })),
+    })
+    await page.addInitScript('const now = Date.now; Date.now = () => now() + 10_800_000')
+    await page.reload()
+    const due = row(page, 'sku-0').locator('time').first()
+    await expect.poll(() => due.textContent(), SOON).toBe('in 30 min')
+    await page.locator('main').getByText('the next runs').waitFor()
+    // So are those of a filter, which an action applies to.
+    await go('/jobs')
+    await button(page, 'since').click()
+    await page.getByLabel('since', { exact: true }).fill('2h')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => params(page).get('from')).not.toBe(null)
+    const ago = Date.now() - Date.parse(params(page).get('from') ?? '')
+    expect(Math.abs(ago - 120 * MINUTE)).toBeLessThan(MINUTE)
+  })
+
   test('a rescheduled job that has moved since is not moved back', async () => {
     const { page, hq } = await open('/retries', {
       before: async ({ hq }) => void (await failed(hq, 'SyncStock', ['sku-0'])),

@@ -1,6 +1,6 @@
 /** Times: relative in the text, and more than a day ago with their date; exact on hover. */
 
-import { clock, exact, inUtc, relative } from '../format/time.ts'
+import { clock, exact, inUtc, relative, serverNow } from '../format/time.ts'
 import { beat } from '../live/live-stats.ts'
 
 const DAY_MS = 86_400_000
@@ -12,7 +12,7 @@ export function When({ at }: { at: string | null }) {
   void inUtc.value
   return (
     <time dateTime={at} title={exact(at)}>
-      {Date.now() - Date.parse(at) >= DAY_MS ? clock(at) : relative(at)}
+      {serverNow() - Date.parse(at) >= DAY_MS ? clock(at) : relative(at)}
     </time>
   )
 }

@@ -23,6 +23,21 @@ export function exact(at: string | Date): string {
   })
 }
 
+/** A smaller difference between the clocks comes from the way of an answer. */
+const TOLERATED_MS = 5000
+let aheadMs = 0
+
+/** Learns the clock of the server from an answer of this moment, since the clock of a browser may be wrong. */
+export function learnClock(at: string): void {
+  const difference = Date.parse(at) - Date.now()
+  aheadMs = Math.abs(difference) < TOLERATED_MS ? 0 : difference
+}
+
+/** Returns the time of the server in milliseconds. */
+export function serverNow(): number {
+  return Date.now() + aheadMs
+}
+
 const DAY_MS = 86_400_000
 /** A time that is further away than this needs its year. */
 const YEAR_MS = 300 * DAY_MS
@@ -30,7 +45,7 @@ const YEAR_MS = 300 * DAY_MS
 /** 14:24; more than a day away with its date: 21 Nov, 14:24 */
 export function clock(at: string | Date): string {
   const time = new Date(at)
-  const away = Math.abs(time.getTime() - Date.now())
+  const away = Math.abs(time.getTime() - serverNow())
   const year = away >= YEAR_MS ? ({ year: 'numeric' } as const) : {}
   const date = { day: 'numeric', month: 'short', ...year } as const
   return time.toLocaleString(locale(), {
@@ -51,8 +66,8 @@ export function duration(seconds: number): string {
 }
 
 /** Returns the seconds from a time to another one, both of the server; 0 without the first. */
-export function secondsSince(at: string | null, now: string | undefined): number {
-  return at === null ? 0 : Math.max((new Date(now ?? Date.now()).getTime() - Date.parse(at)) / 1000, 0)
+export function secondsSince(at: string | null, end: string | undefined): number {
+  return at === null ? 0 : Math.max((new Date(end ?? serverNow()).getTime() - Date.parse(at)) / 1000, 0)
 }
 
 /** 0.1334 → 133 ms; 2.345 → 2.35 s: a run time, with three digits below a minute. */
@@ -63,8 +78,8 @@ export function runTime(seconds: number): string {
 }
 
 /** in 48 s; 2 min ago; now. Shows one unit. */
-export function relative(at: string | Date, now = Date.now()): string {
-  const seconds = (new Date(at).getTime() - now) / 1000
+export function relative(at: string | Date): string {
+  const seconds = (new Date(at).getTime() - serverNow()) / 1000
   if (Math.abs(seconds) < 1) return t('now')
   const [name, size] = PARTS.find(([, size]) => Math.abs(seconds) >= size) ?? ['second', 1]
   return new Intl.RelativeTimeFormat(locale(), { numeric: 'always', style: 'short' }).format(

@@ -3,6 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError, type Query, refusalOf, urlOf } from '../api/client.ts'
 import type { JobEvent, JobEventKind } from '../api/types.ts'
+import { serverNow } from '../format/time.ts'
 
 const MOST_ROWS = 300
 const REOPEN_MS = 5000
@@ -85,7 +86,7 @@ function follow(
     source = new EventSource(urlOf('/events', query))
     source.addEventListener('ready', ({ lastEventId }) => {
       position.after = lastEventId
-      update(({ since }) => ({ since: since ?? new Date(), error: undefined }))
+      update(({ since }) => ({ since: since ?? new Date(serverNow()), error: undefined }))
     })
     for (const kind of kinds) {
       source.addEventListener(kind, ({ data, lastEventId }: MessageEvent<string>) => {

@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals'
 import { ApiError, ask } from '../api/client.ts'
 import type { About, LiveStats } from '../api/types.ts'
+import { learnClock } from '../format/time.ts'
 import { type Figures, shareStream } from './shared-stream.ts'
 
 /** `polling`: no stream arrives, so the page polls. `down`: the server does not answer. */
@@ -72,6 +73,7 @@ export async function poll(): Promise<void> {
 /** Requests the live stats now, so that the effect of an action shows at once. */
 export async function refresh(): Promise<LiveStats> {
   const now = await ask<LiveStats>('/live-stats')
+  learnClock(now.at)
   liveStats.value = now
   return now
 }
@@ -79,6 +81,7 @@ export async function refresh(): Promise<LiveStats> {
 function show({ stats, by }: Figures): void {
   if (document.hidden) return
   pollAfter(by === 'live' ? QUIET_MS : POLL_MS)
+  learnClock(stats.at)
   liveStats.value = stats
   connection.value = by
   downSince.value = null

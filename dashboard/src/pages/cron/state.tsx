@@ -2,7 +2,7 @@
 
 import type { CronEntry, EventStatus } from '../../api/types.ts'
 import { Pill } from '../../components/status.tsx'
-import { duration } from '../../format/time.ts'
+import { duration, serverNow } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 
 export type Run = CronEntry['runs'][number]
@@ -24,6 +24,6 @@ export function RunState({ run: { state } }: { run: Run }) {
 /** How long the last attempt took; while it runs, so far. */
 export function took({ state, startedAt, endedAt }: Run): string {
   if (startedAt === null || (endedAt === null && state !== 'running')) return '–'
-  const end = endedAt === null ? Date.now() : Date.parse(endedAt)
+  const end = endedAt === null ? serverNow() : Date.parse(endedAt)
   return duration(Math.max(end - Date.parse(startedAt), 0) / 1000)
 }

@@ -6,6 +6,7 @@ import { Copy } from '../../components/copy.tsx'
 import { Pill } from '../../components/status.tsx'
 import { When } from '../../components/time.tsx'
 import { bytes, number } from '../../format/number.ts'
+import { serverNow } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { limitName } from '../limits/name.ts'
 import { Arguments } from './arguments.tsx'
@@ -87,7 +88,7 @@ export function Next({ job, state }: { job: JobDetail; state: JobState }) {
 
 /** Returns true when the time of a waiting job passed more than a second ago. */
 export function isOverdue(at: string, state: JobState): boolean {
-  return state !== 'dead' && state !== 'succeeded' && new Date(at).getTime() < Date.now() - 1000
+  return state !== 'dead' && state !== 'succeeded' && new Date(at).getTime() < serverNow() - 1000
 }
 
 const NEXT = {

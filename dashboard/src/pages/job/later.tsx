@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { duration, exact, inUtc } from '../../format/time.ts'
+import { duration, exact, inUtc, serverNow } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 
 /** The time in the body of a request: `in` seconds, or `at`. */
@@ -66,7 +66,7 @@ function Dialog({ title, answer }: Asked) {
           <input type="datetime-local" value={text} onInput={(event) => setText(event.currentTarget.value)} />
         </label>
         <p class="dim" aria-live="polite">
-          {at ? (at.getTime() < Date.now() ? t('later.past') : exact(at)) : ' '}
+          {at ? (at.getTime() < serverNow() ? t('later.past') : exact(at)) : ' '}
         </p>
         <div class="acts">
           <button type="button" class="btn" onClick={() => answer(null)}>

@@ -1,7 +1,7 @@
 /** Reads the filter of all jobs from the address, for requests and for people. */
 
 import type { SearchedState } from '../../api/types.ts'
-import { exact } from '../../format/time.ts'
+import { exact, serverNow } from '../../format/time.ts'
 import { t, type Word } from '../../i18n/index.ts'
 
 /** The states, in the order of the chips: those of failures first. */
@@ -97,6 +97,6 @@ const UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
 /** Reads how long ago (`2h`), or a date and a time. Returns undefined for another text. */
 export function timeOf(text: string): string | undefined {
   const [, n, unit = ''] = /^(\d+)\s*([smhd])$/.exec(text.trim()) ?? []
-  const date = n === undefined ? new Date(text) : new Date(Date.now() - Number(n) * (UNITS[unit] as number) * 1000)
+  const date = n === undefined ? new Date(text) : new Date(serverNow() - Number(n) * (UNITS[unit] as number) * 1000)
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }

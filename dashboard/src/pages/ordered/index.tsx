@@ -10,7 +10,7 @@ import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Pill } from '../../components/status.tsx'
 import { Tile, Tiles, trendOf } from '../../components/tile.tsx'
 import { number, rate as perMinute } from '../../format/number.ts'
-import { clock, duration } from '../../format/time.ts'
+import { clock, duration, serverNow } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
@@ -117,7 +117,7 @@ function Figures({
   const { data } = useData<OrderedHistory>(`/ordered/${encoded(name)}/history`)
   const trend = (of: (point: OrderedHistory['points'][number]) => number) => trendOf(data, of)
   const first = data?.points[0]
-  const minutes = first ? (Date.now() - Date.parse(first.at)) / 60_000 : 0
+  const minutes = first ? (serverNow() - Date.parse(first.at)) / 60_000 : 0
   // A queue that was deleted and defined again begins at 0.
   const rate = first && minutes >= 1 && processed >= first.processed && (processed - first.processed) / minutes
   const worst = [...shards].sort((a, b) => b.lag - a.lag)[0]

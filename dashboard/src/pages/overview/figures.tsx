@@ -5,7 +5,7 @@ import { at } from '../../base.ts'
 import { OfSlots } from '../../components/slots.tsx'
 import { Tile, Tiles, trendOf } from '../../components/tile.tsx'
 import { number, rate, share } from '../../format/number.ts'
-import { clock, duration } from '../../format/time.ts'
+import { clock, duration, serverNow } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 
 interface FiguresProps {
@@ -101,7 +101,7 @@ export function Figures({ now, gauges, throughput }: FiguresProps) {
 function growth(since: string, before: number, n: number) {
   if (n === before) return ' '
   const more = n - before
-  const seconds = (Date.now() - Date.parse(since)) / 1000
+  const seconds = (serverNow() - Date.parse(since)) / 1000
   return (
     <>
       <span class={more > 0 ? 'up' : ''}>{`${more > 0 ? '+' : '−'}${number(Math.abs(more))}`}</span> ·{' '}

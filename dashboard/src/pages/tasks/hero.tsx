@@ -6,7 +6,7 @@ import { StatusIcon } from '../../components/icon.tsx'
 import { IN_ORDER, StatusBar } from '../../components/status.tsx'
 import { When } from '../../components/time.tsx'
 import { number, rate, share } from '../../format/number.ts'
-import { clock, duration } from '../../format/time.ts'
+import { clock, duration, serverNow } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { useQuery } from '../../live/use-query.ts'
 
@@ -49,7 +49,7 @@ export function Hero({ task }: { task: TaskStatus }) {
 /** Shows the estimated time; for an ended task, the time that it took. */
 function Span({ task: { runAt, finishedAt, etaSeconds } }: { task: TaskStatus }) {
   const end = finishedAt === null ? null : new Date(finishedAt)
-  const left = etaSeconds === null ? null : new Date(Date.now() + etaSeconds * 1000)
+  const left = etaSeconds === null ? null : new Date(serverNow() + etaSeconds * 1000)
   return end ? (
     <>
       <div class="k">{t('task.took')}</div>
