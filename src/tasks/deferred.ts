@@ -9,6 +9,7 @@ import type { Payload } from '../job/payload.ts'
 import { resultText } from '../job/result.ts'
 import type { DeferredEnd, EventStatus } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
+import { OneByOne } from '../worker/maintenance.ts'
 import { appMessage } from './messages.ts'
 import { millisecondsOf } from './options.ts'
 import { retryTransient, type StoreOfTasks } from './rows.ts'
@@ -27,8 +28,6 @@ const TIMEOUT = 'deferred-timeout'
 const DEFAULT_WITHIN = '1d'
 const YEAR_MS = 366 * 86_400_000
 const ROWS_AT_ONCE = 100
-/** The pause of a row that could not be ended. */
-const RETRY_MS = 30_000
 
 const WITHIN: OptionRule = [
   (time) => millisecondsOf(time) > 0 && millisecondsOf(time) <= YEAR_MS,
@@ -97,28 +96,23 @@ async function endRow({ store, now }: StoreOfTasks, where: string, end: Deferred
   throw new HighkiqError('NOT_DEFERRED', message)
 }
 
-/** Ends rows whose deadline is over. A row that cannot be ended keeps no other from its end, and is tried again after a pause. */
+/** Ends rows whose deadline is over. */
 export class OverdueRows {
   readonly #app: Pick<Engine, 'store' | 'now' | 'report'>
-  /** By jid: when a row that could not be ended is tried again, on the monotonic clock. */
-  readonly #retryAt = new Map<string, number>()
+  readonly #rows: OneByOne
 
   constructor(app: Pick<Engine, 'store' | 'now' | 'report'>) {
     this.#app = app
+    this.#rows = new OneByOne(app.report, (jid) => ({ jid, during: 'ending a deferred row' }))
   }
 
   async endSome(): Promise<void> {
-    const { store, report } = this.#app
+    const { store } = this.#app
     const now = this.#app.now()
-    for (const [jid, at] of this.#retryAt) if (at <= performance.now()) this.#retryAt.delete(jid)
     const messages = [{ at: now, code: TIMEOUT, params: {} }]
-    for (const jid of await store.tasks.overdue(now, ROWS_AT_ONCE + this.#retryAt.size)) {
-      if (this.#retryAt.has(jid)) continue
+    for (const jid of await store.tasks.overdue(now, ROWS_AT_ONCE + this.#rows.pausing)) {
       const end = { jid, status: 'error', code: TIMEOUT, messages, isOverdue: true } as const
-      await store.tasks.endDeferred(end, now).catch((thrown) => {
-        this.#retryAt.set(jid, performance.now() + RETRY_MS)
-        report(thrown, { jid, during: 'ending a deferred row' })
-      })
+      await this.#rows.run(jid, () => store.tasks.endDeferred(end, now))
     }
   }
 }

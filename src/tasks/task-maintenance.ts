@@ -10,7 +10,7 @@ import { jidsOf } from '../job/rows.ts'
 import type { EventRecord, Store, TaskRecord } from '../store/contract.ts'
 import type { LeaderLock } from '../worker/background-service.ts'
 import type { Engine } from '../worker/engine.ts'
-import { Maintenance, WalkPace } from '../worker/maintenance.ts'
+import { Maintenance, OneByOne, WalkPace } from '../worker/maintenance.ts'
 import { OverdueRows } from './deferred.ts'
 import { cancelRows, removeTask } from './end-task.ts'
 import { eventPages } from './event.ts'
@@ -27,11 +27,8 @@ const TASKS_PER_WALK = 10_000
 const SHORTEST_WALK_MS = 50
 const PAGE = 500
 
-/** An open row whose job was not seen. */
-interface MissingRow {
-  task: TaskRecord
-  event: EventRecord
-}
+/** Open rows whose jobs were not seen. */
+type MissingRows = Map<TaskRecord, EventRecord[]>
 
 /** The indexes of the rows whose jobs were seen, by the id of the task. */
 type Seen = Map<string, Set<number>>
@@ -39,6 +36,7 @@ type Seen = Map<string, Set<number>>
 export class TaskMaintenance extends Maintenance {
   readonly #app: Pick<Engine, 'store' | 'now' | 'report'>
   readonly #overdue: OverdueRows
+  readonly #tasks: OneByOne
   readonly #idleMs: number
   readonly #pace: WalkPace
   /** The rows that were nowhere in the last walk, by jid, with their run, attempts and status then. */
@@ -57,6 +55,7 @@ export class TaskMaintenance extends Maintenance {
     super(app, { during: 'task maintenance', everyMs, ...rest })
     this.#app = app
     this.#overdue = new OverdueRows(app)
+    this.#tasks = new OneByOne(app.report, (task) => ({ task, during: 'task maintenance' }))
     this.#idleMs = idleMs
     this.#pace = new WalkPace(walkingPart, SHORTEST_WALK_MS)
   }
@@ -67,17 +66,15 @@ export class TaskMaintenance extends Maintenance {
     if (!(await this.isLeader())) return
     const now = this.#app.now()
     await this.#overdue.endSome()
-    const [cancelling, expired] = await Promise.all([
-      store.tasks.cancelling(TASKS_AT_ONCE),
-      store.tasks.expired(now, TASKS_AT_ONCE),
-    ])
+    const limit = TASKS_AT_ONCE + this.#tasks.pausing
+    const [cancelling, expired] = await Promise.all([store.tasks.cancelling(limit), store.tasks.expired(now, limit)])
     for (const id of cancelling) {
       if (!(await this.isLeader())) return
-      await cancelRows(this.#app, id)
+      await this.#tasks.run(id, () => cancelRows(this.#app, id))
     }
     for (const id of expired) {
       if (!(await this.isLeader())) return
-      await removeTask(this.#app, id)
+      await this.#tasks.run(id, () => removeTask(this.#app, id))
     }
     if (this.#pace.isDue) await this.#pace.run(() => this.#walk(store, now - this.#idleMs))
   }
@@ -88,19 +85,19 @@ export class TaskMaintenance extends Maintenance {
     for await (const tasks of this.#idle(store, before)) {
       if (!(await this.isLeader())) return 'stopped'
       const seen = await this.#jobsSeen(store, tasks)
-      const suspects: MissingRow[] = []
+      const suspects: MissingRows = new Map()
       for (const task of tasks) {
         if (!(await this.isLeader())) return 'stopped'
-        const away = await this.#recount(store, task, seen)
-        // Before that time the row only frees its place in the window.
-        if (this.#app.now() - (task.progressAt ?? task.createdAt) < task.lostAfter) continue
-        for (const event of away) {
-          const state = stateOf(event)
-          missing.set(event.jid, state)
-          if (this.#missing.get(event.jid) === state) suspects.push({ task, event })
-        }
+        await this.#tasks.run(task.id, async () => {
+          const away = await this.#recount(store, task, seen)
+          // Before that time the row only frees its place in the window.
+          if (this.#app.now() - (task.progressAt ?? task.createdAt) < task.lostAfter) return
+          for (const event of away) missing.set(event.jid, stateOf(event))
+          const again = away.filter((event) => this.#missing.get(event.jid) === stateOf(event))
+          if (again.length > 0) suspects.set(task, again)
+        })
       }
-      if (suspects.length > 0) await this.#endLostRows(store, suspects)
+      if (suspects.size > 0) await this.#endLostRows(store, suspects)
     }
     this.#missing = missing
     return 'done'
@@ -147,25 +144,26 @@ export class TaskMaintenance extends Maintenance {
    * Ends rows that were nowhere twice, unless their jobs are somewhere else: middleware or `promote` may have put them
    * into another queue, and another program into the dead set.
    */
-  async #endLostRows(store: Store, suspects: readonly MissingRow[]): Promise<void> {
-    const tasks = [...new Map(suspects.map(({ task }) => [task.id, task])).values()]
+  async #endLostRows(store: Store, suspects: MissingRows): Promise<void> {
+    const tasks = [...suspects.keys()]
     const own = new Set(tasks.map(({ queue }) => queue))
     const others = (await store.jobs.queues()).map(({ name }) => name).filter((name) => !own.has(name))
     const [elsewhere, dead] = [emptyFor(tasks), emptyFor(tasks)]
     for await (const { items } of jobsInOrder(store, needleOf(elsewhere), others)) addJobs(elsewhere, items)
     const search = pages((after) => store.search.scanSet('dead', needleOf(dead), { after, limit: PAGE }))
     for await (const { items } of search) addJobs(dead, items)
-    const moved = new Set<string>()
-    for (const task of tasks) if (await this.#hasMoved(store, task)) moved.add(task.id)
-    const lost = suspects.filter(
-      ({ task: { id }, event: { index } }) => !moved.has(id) && !elsewhere.get(id)?.has(index),
-    )
-    await this.#endRows(store, lost, (task, event) => {
-      // Not the outcome `dead`, whose row has the code of its error: here nothing else is known of the end.
-      if (dead.get(task.id)?.has(event.index)) return 'dead'
-      // The store has no start of a row that is not `working`: most likely a program that does not know tasks ran it.
-      return event.status === 'working' ? 'lost' : 'ran-elsewhere'
-    })
+    for (const [task, events] of suspects) {
+      await this.#tasks.run(task.id, async () => {
+        if (await this.#hasMoved(store, task)) return
+        const lost = events.filter(({ index }) => !elsewhere.get(task.id)?.has(index))
+        await this.#endRows(store, lost, ({ index, status }) => {
+          // Not the outcome `dead`, whose row has the code of its error: here nothing else is known of the end.
+          if (dead.get(task.id)?.has(index)) return 'dead'
+          // The store has no start of a row that is not `working`: most likely a program that does not know tasks ran it.
+          return status === 'working' ? 'lost' : 'ran-elsewhere'
+        })
+      })
+    }
   }
 
   /**
@@ -199,17 +197,13 @@ export class TaskMaintenance extends Maintenance {
     return away
   }
 
-  async #endRows(
-    store: Store,
-    lost: readonly MissingRow[],
-    codeOf: (task: TaskRecord, event: EventRecord) => string,
-  ): Promise<void> {
+  async #endRows(store: Store, lost: readonly EventRecord[], codeOf: (event: EventRecord) => string): Promise<void> {
     const at = this.#app.now()
     const end = { kind: 'event', status: 'error', window: 'leave', at } as const
     for (let from = 0; from < lost.length; from += PAGE) {
-      const effects = lost.slice(from, from + PAGE).map(({ task, event }) => {
+      const effects = lost.slice(from, from + PAGE).map((event) => {
         const { jid, run, attempts } = event
-        const code = codeOf(task, event)
+        const code = codeOf(event)
         return { ...end, jid, run, attempt: attempts, code, messages: [{ at, code, params: {} }] }
       })
       await store.tasks.changeEvents(effects, at)

@@ -1,5 +1,6 @@
 /** Work on the whole store that one worker at a time does for all. */
 
+import { codeOf } from '../job/errors.ts'
 import type { Store } from '../store/contract.ts'
 import { LeaderLock, Periodic, type PeriodicOptions, type Report } from './background-service.ts'
 
@@ -8,6 +9,8 @@ const LOCK_SECONDS = 15
 /** The largest part of the time that walks may take. */
 const WALKING_PART = 0.01
 const LONGEST_PAUSE_MS = 3_600_000
+/** The pause of an item that failed. */
+const RETRY_MS = 30_000
 
 export abstract class Maintenance extends Periodic {
   readonly #lock: LeaderLock
@@ -40,7 +43,47 @@ export function maintenanceLock({ store }: { store: Store }, leaseSeconds = LOCK
   return new LeaderLock(() => store, 'maintenance', { seconds, renewMs: seconds * 500, retryMs: seconds * 500 })
 }
 
-/** Spaces walks through the store: the pause after a walk is a hundred times as long as the walk, and at most an hour. */
+/**
+ * Works on items one by one, such as tasks. One that fails keeps no other from its turn: it is reported, and tried again after a
+ * pause.
+ */
+export class OneByOne {
+  readonly #report: Report
+  readonly #about: (id: string) => Record<string, unknown>
+  /** By id: when an item that failed is tried again, on the monotonic clock. */
+  readonly #retryAt = new Map<string, number>()
+
+  /** `about` returns what error reports say about an item. */
+  constructor(report: Report, about: (id: string) => Record<string, unknown>) {
+    this.#report = report
+    this.#about = about
+  }
+
+  /** The number of items that pause. A caller that asks the store for some items asks for so many more. */
+  get pausing(): number {
+    for (const [id, at] of this.#retryAt) if (at <= performance.now()) this.#retryAt.delete(id)
+    return this.#retryAt.size
+  }
+
+  /** Works on an item that does not pause. @throws an error of the whole store */
+  async run(id: string, work: () => Promise<unknown>): Promise<void> {
+    if ((this.#retryAt.get(id) ?? 0) > performance.now()) return
+    this.#retryAt.delete(id)
+    try {
+      await work()
+    } catch (thrown) {
+      const code = codeOf(thrown)
+      if (code?.startsWith('STORE_') && code !== 'STORE_UNUSABLE') throw thrown
+      this.#retryAt.set(id, performance.now() + RETRY_MS)
+      this.#report(thrown, this.#about(id))
+    }
+  }
+}
+
+/**
+ * Spaces walks through the store: the pause after a walk is a hundred times as long as the walk, and at most an hour. After one
+ * that found something which the next one must confirm, it is as short as after the shortest walk.
+ */
 export class WalkPace {
   readonly #part: number
   readonly #shortestMs: number
@@ -58,10 +101,11 @@ export class WalkPace {
   }
 
   /** Runs a walk. After one that was not completed the next one may begin at once. */
-  async run(walk: () => Promise<'done' | 'stopped'>): Promise<void> {
+  async run(walk: () => Promise<'done' | 'unconfirmed' | 'stopped'>): Promise<void> {
     const began = performance.now()
-    if ((await walk()) === 'stopped') return
-    const tookMs = Math.max(performance.now() - began, this.#shortestMs)
+    const outcome = await walk()
+    if (outcome === 'stopped') return
+    const tookMs = outcome === 'unconfirmed' ? this.#shortestMs : Math.max(performance.now() - began, this.#shortestMs)
     this.#againAt = performance.now() + Math.min(tookMs / this.#part, LONGEST_PAUSE_MS)
   }
 }

@@ -75,6 +75,60 @@ test('one search finds the rows of all idle tasks, and a missing row frees its s
   expect(held).toEqual(Object.fromEntries(ids.map((id) => [id, id === robbed ? 1 : 2])))
 })
 
+test('tasks that cannot be cancelled, deleted or checked are reported and tried again, and hold up no other task', async () => {
+  const { hq, clock } = bench()
+  const { tasks } = hq.store
+  const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
+  const create = async (options: object = {}) => (await hq.tasks.create(Row, [[1], [2]], { window: 1, ...options })).id
+  const twice = async (options?: object) => [await create(options), await create(options)] as const
+  const cancelled = await twice()
+  for (const id of cancelled) await tasks.cancel(id, null, clock.now())
+  const expired = await twice({ keep: 60 })
+  for (const id of expired) await hq.tasks.get(id).cancel()
+  const idle = await twice()
+  await rob(hq, 'nobody', 9, clock.now())
+  clock.ahead = DAY
+
+  const original = { cancelRows: tasks.cancelRows, delete: tasks.delete, events: tasks.events }
+  const broken = new Set([cancelled[0], expired[0], idle[0]])
+  for (const name of ['cancelRows', 'delete', 'events'] as const) {
+    const call = original[name].bind(tasks) as (id: string, ...rest: unknown[]) => unknown
+    tasks[name] = (async (id: string, ...rest: unknown[]) => {
+      if (broken.has(id)) throw new Error(`broken ${name}`)
+      return call(id, ...rest)
+    }) as never
+  }
+  const reports: unknown[] = []
+  const report = (thrown: unknown, { task }: Record<string, unknown>) => reports.push([(thrown as Error).message, task])
+  const keeper = new TaskMaintenance({ store: hq.store, now: clock.now, report }, { everySeconds: 1, walkingPart: 1e9 })
+  onTestFinished(() => keeper.stop())
+  for (let i = 0; i < 2; i++) await keeper.run()
+  expect(reports).toEqual([
+    ['broken cancelRows', cancelled[0]],
+    ['broken delete', expired[0]],
+    ['broken events', idle[0]],
+  ])
+  const seen = async () => {
+    const all = await Promise.all([...cancelled, ...expired, ...idle].map((id) => tasks.find(id)))
+    return all.map((task) => task && [task.state, task.backlog])
+  }
+  const [open, ended] = [
+    ['running', 1],
+    ['running', 0],
+  ]
+  expect(await seen()).toEqual([['cancelling', 1], ['cancelled', 0], ['cancelled', 0], null, open, ended])
+
+  broken.clear()
+  const { now } = performance
+  performance.now = () => now.call(performance) + 31_000
+  onTestFinished(() => {
+    performance.now = now
+  })
+  await keeper.run()
+  expect(await seen()).toEqual([['cancelled', 0], ['cancelled', 0], null, null, ended, ended])
+  expect(reports).toHaveLength(3)
+})
+
 test('a missing row is found among any number of scheduled or waiting tracked jobs', async () => {
   const { hq, clock } = bench()
   const Later = hq.job('Later', { queue: 'later', track: true }, async (_ctx, _n: number) => {})
