@@ -8,12 +8,11 @@
  */
 
 import { jobsInOrder, pages } from '../inspect/walk.ts'
-import { codeOf } from '../job/errors.ts'
 import { given } from '../job/options.ts'
 import type { BatchEffect, BatchProgress, BatchRecord, MemberChange, MemberState } from '../store/contract.ts'
 import type { LeaderLock } from '../worker/background-service.ts'
 import type { Engine } from '../worker/engine.ts'
-import { Maintenance, WalkPace } from '../worker/maintenance.ts'
+import { Maintenance, OneByOne, WalkPace } from '../worker/maintenance.ts'
 import type { BatchMeta } from './batches.ts'
 import { type Canceller, continueCancelling } from './cancel.ts'
 import { innerBatch } from './jids.ts'
@@ -53,6 +52,9 @@ export class BatchMaintenance extends Maintenance {
   readonly #cancellingPace: WalkPace
   /** The batches being cancelled whose jobs all have a request to be cancelled. */
   readonly #requested = new Set<string>()
+  /** The batches being cancelled of the last pass. */
+  #passed: ReadonlySet<string> = new Set()
+  readonly #batches: OneByOne
   /** The changes that the last walk found due, by batch and member, with the progress of the batch. */
   #suspects = new Map<string, number>()
 
@@ -70,6 +72,7 @@ export class BatchMaintenance extends Maintenance {
     const everyMs = Math.max(everySeconds, MIN_INTERVAL_SECONDS) * 1000
     super(app, { during: 'batch maintenance', everyMs, ...given(options, ['lock']) })
     this.#app = app
+    this.#batches = new OneByOne(app.report, (bid) => ({ bid, during: 'batch maintenance' }))
     this.#lostAfterMs = lostAfterMs
     this.#membersPerWalk = membersPerWalk
     this.#pace = new WalkPace(walkingPart, SHORTEST_WALK_MS)
@@ -82,6 +85,7 @@ export class BatchMaintenance extends Maintenance {
     if (!(await this.isLeader())) {
       // Batches may end, and be cancelled again, before this process is the leader again.
       this.#requested.clear()
+      this.#passed = new Set()
       return
     }
     await store.batches.prune(now(), PRUNED_AT_ONCE)
@@ -97,7 +101,7 @@ export class BatchMaintenance extends Maintenance {
       for (const bid of items) cancelling.add(bid)
     }
     for (const bid of this.#requested) if (!cancelling.has(bid)) this.#requested.delete(bid)
-    const isNew = this.#requested.size < cancelling.size
+    const isNew = [...cancelling].some((bid) => !this.#passed.has(bid) && !this.#requested.has(bid))
     if (cancelling.size === 0 || (!isNew && !this.#cancellingPace.isDue)) return
     await this.#cancellingPace.run(async () => {
       const removed = await continueCancelling(
@@ -105,14 +109,15 @@ export class BatchMaintenance extends Maintenance {
         cancelling,
         this.#requested,
         () => this.isLeader(),
-        (thrown, bid) => this.#skip(thrown, bid),
+        (bid, work) => this.#batches.run(bid, work),
       )
+      if (await this.isLeader()) this.#passed = cancelling
       // A job that moved meanwhile may have been missed, so a pass that has removed some is repeated at once.
       return removed === 0 && !this.isStopping ? 'done' : 'stopped'
     })
   }
 
-  async #walk(): Promise<'done' | 'stopped'> {
+  async #walk(): Promise<'done' | 'unconfirmed' | 'stopped'> {
     const suspects = new Map<string, number>()
     /** The times of the progress that this walk has made. */
     const changedAt = new Map<string, number>()
@@ -121,22 +126,13 @@ export class BatchMaintenance extends Maintenance {
       // The end of a batch is progress of the one around it, which is therefore checked before.
       for (const part of [...parts.values()].toSorted((a, b) => a.batch.depth - b.batch.depth)) {
         if (!(await this.isLeader())) return 'stopped'
-        try {
-          await this.#check(part, suspects, changedAt)
-        } catch (thrown) {
-          this.#skip(thrown, part.batch.bid)
-        }
+        await this.#batches.run(part.batch.bid, () => this.#check(part, suspects, changedAt))
       }
     }
+    const isConfirmed = [...suspects].every(([key, progressAt]) => this.#suspects.get(key) === progressAt)
     this.#suspects = suspects
-    return 'done'
-  }
-
-  /** Reports an error about one batch, so that it does not hold up the others. @throws an error of the whole store */
-  #skip(thrown: unknown, bid: string): void {
-    const code = codeOf(thrown)
-    if (code?.startsWith('STORE_') && code !== 'STORE_UNUSABLE') throw thrown
-    this.#app.report(thrown, { during: 'batch maintenance', bid })
+    // The next walk must come soon: a worker that is stopped before it takes its suspects with it.
+    return isConfirmed ? 'done' : 'unconfirmed'
   }
 
   /** Yields the open members of batches without progress, as many at a time as one walk looks for. */

@@ -36,30 +36,27 @@ export async function cancelFlow(app: Canceller, bid: string): Promise<boolean> 
 
 /**
  * Continues to cancel batches while `mayContinue` resolves with true. It requests the cancellation of the jobs of those that
- * are not in `requested`, and adds them to it. `skip` gets what was thrown for one batch, and throws it if the others can't go on
- * either. @returns how many waiting jobs it has removed
+ * are not in `requested`, each by `attempt`, and adds them to it. @returns how many waiting jobs it has removed
  */
 export async function continueCancelling(
   app: Canceller,
   cancelling: ReadonlySet<string>,
   requested: Set<string>,
   mayContinue: MayContinue,
-  skip: (thrown: unknown, bid: string) => void,
+  attempt: (bid: string, work: () => Promise<void>) => Promise<void>,
 ): Promise<number> {
   const all = new Set(cancelling)
   for (const one of cancelling) {
     if (requested.has(one)) continue
-    try {
+    await attempt(one, async () => {
       const { bids, isDone } = await requestAll(app, [one], mayContinue)
-      if (!isDone) return 0
+      if (!isDone) return
       for (const bid of bids) {
         requested.add(bid)
         all.add(bid)
       }
-    } catch (thrown) {
-      skip(thrown, one)
-      requested.add(one)
-    }
+    })
+    if (!(await mayContinue())) return 0
   }
   return removeWaiting(app, all, mayContinue)
 }

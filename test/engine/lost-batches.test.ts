@@ -16,10 +16,10 @@ function checkOf(
   walkingPart = 1e9,
   membersPerWalk = 1e5,
   lock = maintenanceLock(hq),
-): () => Promise<void> {
-  const report = (thrown: unknown) => {
+  report: (thrown: unknown) => unknown = (thrown) => {
     throw thrown
-  }
+  },
+): () => Promise<void> {
   const effects: Canceller['effects'] = (payload, outcome) => batchMembers.effects?.(payload, outcome, clock.now)
   const app = { store: hq.store, now: clock.now, effects, keepEnd: async () => {}, report }
   const maintenance = new BatchMaintenance(app, { everySeconds: 1, lostAfterMs: 0, walkingPart, membersPerWalk, lock })
@@ -239,6 +239,58 @@ test('a worker that was not the leader for a while requests the cancellation of 
   expect(requests).toEqual([2])
   await check()
   expect(requests).toEqual([2, 2])
+})
+
+/** Sets the monotonic clock forward by the milliseconds of `ahead`. */
+function setMonotonicClock(ahead: { ms: number }): void {
+  const { now } = performance
+  performance.now = () => now.call(performance) + ahead.ms
+  onTestFinished(() => {
+    performance.now = now
+  })
+}
+
+test('a worker that could not request the cancellation of jobs of a batch reports it, and requests it again', async () => {
+  const t = bench()
+  const ahead = { ms: 0 }
+  setMonotonicClock(ahead)
+  const Work = t.hq.job('Work', () => {})
+  const bids = [await t.hq.batch({}, () => Work.performAsync()), await t.hq.batch({}, () => Work.performAsync())]
+  for (let i = 0; i < 2; i++) await moveAsOthers(t, null)
+  let isBroken = true
+  const requests = requestsOf(t, () => {
+    if (isBroken && requests.length === 1) throw new Error('broken')
+  })
+  const reports: unknown[] = []
+  const check = checkOf(t, 1e9, 1e5, undefined, (thrown) => reports.push((thrown as Error).message))
+  for (const bid of bids) await t.hq.store.batches.cancel(bid, t.clock.now())
+  for (let i = 0; i < 2; i++) await check()
+  expect(requests).toEqual([1, 1])
+  expect(reports).toEqual(['broken'])
+  isBroken = false
+  ahead.ms = 31_000
+  for (let i = 0; i < 2; i++) await check()
+  expect(requests).toEqual([1, 1, 1])
+})
+
+test('a walk that found a job lost is confirmed after a minute, however long it took: a worker may not live longer', async () => {
+  const t = bench()
+  const ahead = { ms: 0 }
+  setMonotonicClock(ahead)
+  const Work = t.hq.job('Work', () => {})
+  const bid = await t.hq.batch({}, () => Work.performAsync())
+  await moveAsOthers(t, null)
+  const { search } = t.hq.store
+  const { scanSet } = search
+  search.scanSet = async (...call) => {
+    ahead.ms += 30_000
+    return scanSet.apply(search, call)
+  }
+  const check = checkOf(t, 0.01)
+  await check()
+  ahead.ms += 61_000
+  await check()
+  expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'failed', failed: 1 })
 })
 
 test('a call that cancels a large batch returns after a few seconds, and a worker does the rest', async () => {
