@@ -155,15 +155,22 @@ export class BatchMaintenance extends Maintenance {
     if (parts.size > 0) yield parts
   }
 
+  /** Yields batches without progress, and those whose last progress is of a clock that is far ahead: that says nothing. */
   async *#idle(): AsyncGenerator<BatchRecord> {
     const { store, now } = this.#app
-    const before = now() - this.#lostAfterMs
-    let after: BatchProgress | undefined
-    do {
-      const { items, next } = await store.batches.idle(before, { after, limit: BATCH_PAGE })
-      yield* items
-      after = next ?? undefined
-    } while (after)
+    const at = now()
+    const farAhead = { progressAt: at + this.#lostAfterMs, bid: '' }
+    const ranges: [before: number, after?: BatchProgress][] = [
+      [at - this.#lostAfterMs],
+      [Number.MAX_SAFE_INTEGER, farAhead],
+    ]
+    for (let [before, after] of ranges) {
+      do {
+        const { items, next } = await store.batches.idle(before, { after, limit: BATCH_PAGE })
+        yield* items
+        after = next ?? undefined
+      } while (after)
+    }
   }
 
   /** Finds the jobs of open members. Resolves with false when this process is no longer the leader. */

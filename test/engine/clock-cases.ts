@@ -112,6 +112,7 @@ export function clockCases(start: () => Promise<{ url: string; setClock(seconds:
     const jid = await Done.performAsync()
     await Dies.performAsync()
     await store.cancellations.request('order-7', Date.now())
+    const bid = await t.hq.batch({}, () => {})
     const worker = await t.work()
     await until(async () => (await store.metrics.totals()).processed === 2)
     await worker.stop()
@@ -125,6 +126,7 @@ export function clockCases(start: () => Promise<{ url: string; setClock(seconds:
     await store.jobSets.prune('dead', 10_000, now / 1000 - 180 * 86_400)
     await store.jobSets.prune('finished', 10_000, now / 1000 - 3600)
     await store.unique.list({ limit: 100 }, now)
+    await store.batches.prune(now, 100)
     await store.cancellations.request('other', now)
     await store.events.isRecording(now)
     const { newest: after } = await store.events.record(null, now)
@@ -136,5 +138,28 @@ export function clockCases(start: () => Promise<{ url: string; setClock(seconds:
     expect(await store.jobSets.size('finished')).toBe(1)
     expect(await Done.performAsync()).toBe(jid)
     expect(await store.cancellations.among(['order-7'])).toEqual(['order-7'])
+    expect(await t.hq.batches.get(bid)).not.toBe(null)
+  })
+
+  test('a process whose clock is an hour ahead skips no tick of an entry that it defines, changes or resumes', async () => {
+    const { url } = await start()
+    const { store } = bench({ url }).hq
+    await store.open()
+    const realNow = Date.now
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => realNow() + 3_600_000)
+    onTestFinished(() => clock.mockRestore())
+    const from = realNow()
+    const tick = async () => {
+      const [entry] = await store.crons.list()
+      return (entry?.tick ?? 0) - from
+    }
+    await store.crons.define('c', { old: null, text: 'a', tick: Date.now() }, 60)
+    expect(await tick()).toBeLessThan(60_000)
+    await store.crons.pause('c', true, Date.now())
+    await store.crons.pause('c', false, Date.now())
+    expect(await tick()).toBeLessThan(60_000)
+    await store.crons.define('c', { old: 'a', text: 'b', tick: Date.now() }, 60)
+    expect(await tick()).toBeLessThan(60_000)
+    expect(await tick()).toBeGreaterThan(-60_000)
   })
 }

@@ -79,6 +79,17 @@ test('a job that another program has killed is dead, and has failed once it is d
   expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'failed', failed: 1 })
 })
 
+test('a job is found lost although a process whose clock is a year ahead has changed its batch last', async () => {
+  const t = bench()
+  const Work = t.hq.job('Work', () => {})
+  t.clock.ahead = 365 * DAY
+  const bid = await t.hq.batch({}, () => Work.performAsync())
+  await moveAsOthers(t, null)
+  const check = checkOf(t)
+  for (let i = 0; i < 2; i++) await check()
+  expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'failed', failed: 1 })
+})
+
 test('a flow whose child is gone does not wait for ever, and a parent that waits is not gone', async () => {
   const t = bench()
   const Work = t.hq.job('Work', (_ctx: JobContext, _name: string) => {})

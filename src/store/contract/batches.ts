@@ -198,7 +198,10 @@ export interface BatchStore extends BatchReader {
     before: number,
     page: { after?: BatchProgress | undefined; limit: number },
   ): Promise<{ items: BatchRecord[]; next: BatchProgress | null }>
-  /** Deletes at most `limit` batches that are kept no longer, and returns how many. */
+  /**
+   * Deletes at most `limit` batches that are kept no longer, and returns how many. A store on another machine, whose clock the
+   * others share, allows for a clock of this one that is ahead.
+   */
   prune(now: number, limit: number): Promise<number>
 }
 

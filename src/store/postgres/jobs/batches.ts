@@ -4,6 +4,7 @@ import { type BatchRow, recordOf } from '../../contract/batch-rows.ts'
 import { BatchLedger, type BatchPush, type BatchStore, MEMBER_STATES, type MemberState } from '../../contract.ts'
 import { Arrivals } from '../queues/arrivals.ts'
 import { changeBatches, LoadedBatches } from '../queues/batches.ts'
+import { clockAhead } from '../queues/clock.ts'
 import { UniqueLocks } from '../queues/unique.ts'
 import type { Database } from '../server/database.ts'
 import { pushFailed } from '../server/errors.ts'
@@ -79,7 +80,7 @@ export class PostgresBatchStore extends PostgresArea implements BatchStore {
   readonly prune: BatchStore['prune'] = async (now, limit) => {
     // Without an old batch nothing is written.
     if (!(await this.server.runOne((db) => db.first(sql.batch.someExpired, now)))) return 0
-    return this.server.write((db) => db.run(sql.batch.prune, now, limit), ANSWER_SECONDS)
+    return this.server.write(async (db) => db.run(sql.batch.prune, now - (await clockAhead(db)), limit), ANSWER_SECONDS)
   }
 }
 

@@ -1,6 +1,7 @@
 import { readRuns, withRun } from '../../contract/cron-runs.ts'
 import type { CronRecord, CronStore, CronTick, CronTickAnswer } from '../../contract.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
+import { clockAhead } from '../queues/clock.ts'
 import { acquireUnique } from '../queues/unique.ts'
 import type { Database } from '../server/database.ts'
 import { pushFailed } from '../server/errors.ts'
@@ -28,8 +29,9 @@ export class PostgresCronStore extends PostgresArea implements CronStore {
     if (old === text)
       return this.server.runOne(async (db) => (await db.run(sql.cron.keepAlive, seconds, name, text)) > 0)
     return this.server.write(async (db) => {
-      if (old === null) return (await db.run(sql.cron.create, name, text, tick, seconds)) > 0
-      return (await db.run(sql.cron.change, text, tick, seconds, name, old)) > 0
+      const from = tick === null ? null : tick - (await clockAhead(db))
+      if (old === null) return (await db.run(sql.cron.create, name, text, from, seconds)) > 0
+      return (await db.run(sql.cron.change, text, from, seconds, name, old)) > 0
     }, ANSWER_SECONDS)
   }
 
@@ -42,10 +44,10 @@ export class PostgresCronStore extends PostgresArea implements CronStore {
   }
 
   readonly pause: CronStore['pause'] = (name, paused, now) =>
-    this.server.write(
-      async (db) => (await (paused ? db.run(sql.cron.pause, name) : db.run(sql.cron.resume, now, name))) > 0,
-      ANSWER_SECONDS,
-    )
+    this.server.write(async (db) => {
+      if (paused) return (await db.run(sql.cron.pause, name)) > 0
+      return (await db.run(sql.cron.resume, now - (await clockAhead(db)), name)) > 0
+    }, ANSWER_SECONDS)
 
   readonly remove: CronStore['remove'] = (name) =>
     this.server.write(async (db) => (await db.run(sql.cron.delete, name)) > 0, ANSWER_SECONDS)

@@ -32,7 +32,8 @@ export class Crons extends StorePart implements CronStore {
   }
 
   async define(name: string, { old, text, tick }: CronDefinition, seconds: number): Promise<boolean> {
-    const args = [seconds, name, old ?? '', text, tick ?? '']
+    const from = tick === null || old === text ? '' : tick - (await this.server.clockAhead())
+    const args = [seconds, name, old ?? '', text, from]
     return this.server.succeeds(lua.cronDefine, [this.keys.crons, this.keys.cron(name)], args)
   }
 
@@ -56,7 +57,8 @@ export class Crons extends StorePart implements CronStore {
   }
 
   async pause(name: string, paused: boolean, now: number): Promise<boolean> {
-    return this.server.succeeds(lua.cronPause, [this.keys.cron(name)], [now, paused ? 1 : 0])
+    const at = paused ? now : now - (await this.server.clockAhead())
+    return this.server.succeeds(lua.cronPause, [this.keys.cron(name)], [at, paused ? 1 : 0])
   }
 
   async remove(name: string): Promise<boolean> {

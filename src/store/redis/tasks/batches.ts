@@ -115,7 +115,7 @@ export class Batches extends StorePart implements BatchStore {
 
   async prune(now: number, limit: number): Promise<number> {
     const { batches, endedBatches } = this.keys
-    return (await this.server.run(lua.batchPrune, [batches, endedBatches], [now, limit])) as number
+    return (await this.server.run(lua.batchPrune, [batches, endedBatches], [now, limit, Date.now()])) as number
   }
 
   #put({ batches, members }: BatchPush, now: number) {
