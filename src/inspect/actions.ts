@@ -2,8 +2,9 @@
 
 import type { AppPort } from '../app/port.ts'
 import { HighkiqError } from '../job/errors.ts'
-import { editPayload, readPayload } from '../job/payload.ts'
+import { editPayload, type Payload, readPayload } from '../job/payload.ts'
 import { mayKeepResult } from '../job/result.ts'
+import { jidsOf } from '../job/rows.ts'
 import type { Effect, Entry, SetName, Swap } from '../store/contract.ts'
 
 /** An action of a person on a waiting job. */
@@ -21,7 +22,7 @@ export type Action =
 export const EFFECT_MEMBERS: readonly string[] = ['"hk_task"', '"hk_cron"', '"hk_lock"', '"hk_unique"', '"bid"']
 
 /** Moves an entry to its queue, through client middleware. With `again` it lowers `retry_count` by one. @throws INVALID_JOB */
-export async function addedToQueue(app: AppPort, { text, score }: Entry, again: boolean): Promise<Swap> {
+export async function addedToQueue(app: AppPort, set: SetName, { text, score }: Entry, again: boolean): Promise<Swap> {
   const job = readPayload(text)
   const count = job?.retry_count
   const edits = {
@@ -36,9 +37,15 @@ export async function addedToQueue(app: AppPort, { text, score }: Entry, again: 
   if (!promoted) return { text, score, to: null, ...effectsOf(app, text, { kind: 'filtered' }) }
   const to = { to: 'queue', queue: promoted.queue, text: promoted.text, end: 'back' } as const
   const { effects = [] } = effectsOf(app, text, { kind: 'added-to-queue' })
+  if (isOver(set)) effects.push(...forgottenCancellations(job, app.now()))
   // A job that has ended starts over.
   const isKept = mayKeepResult(app.registry.get(job.wrapped ?? job.class))
   return { text, score, to, effects: isKept ? [...effects, { kind: 'delete-result', jid: job.jid }] : effects }
+}
+
+/** Withdraws what a worker that was killed as the job ended has not withdrawn: it would drop the job now. */
+function forgottenCancellations(job: Payload, at: number): Effect[] {
+  return jidsOf(job).map((jid) => ({ kind: 'clear-cancellation', jid, at, dropped: false }))
 }
 
 /** Names an entry in messages. It shows nothing else of the text, which may be confidential. */

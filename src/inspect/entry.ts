@@ -55,12 +55,12 @@ export class SetEntry extends JobRecord {
 
   /** Moves it to its queue now and lowers its `retry_count` by one. @throws INVALID_JOB; errors of client middleware */
   async retry(): Promise<boolean> {
-    return this.#swap(await addedToQueue(this.#app, this, true))
+    return this.#swap(await addedToQueue(this.#app, this.set, this, true))
   }
 
   /** Moves it to its queue now with its `retry_count` unchanged. @throws INVALID_JOB; errors of client middleware */
   async addToQueue(): Promise<boolean> {
-    return this.#swap(await addedToQueue(this.#app, this, false))
+    return this.#swap(await addedToQueue(this.#app, this.set, this, false))
   }
 
   /** Moves it to the dead set and calls the death handlers. @throws INVALID_OPTION if it is dead already or has finished */

@@ -189,12 +189,12 @@ export class JobSet implements AsyncIterable<SetEntry> {
 
   /** Moves all entries, or those that match, to their queues, and lowers the `retry_count` of each by one. */
   retryAll(options: SweepOptions = {}): Promise<BulkResult> {
-    return forAll(this.#app, this.name, options, (entry) => addedToQueue(this.#app, entry, true))
+    return forAll(this.#app, this.name, options, (entry) => addedToQueue(this.#app, this.name, entry, true))
   }
 
   /** Moves all entries, or those that match, to their queues, with their `retry_count` unchanged. */
   addAllToQueue(options: SweepOptions = {}): Promise<BulkResult> {
-    return forAll(this.#app, this.name, options, (entry) => addedToQueue(this.#app, entry, false))
+    return forAll(this.#app, this.name, options, (entry) => addedToQueue(this.#app, this.name, entry, false))
   }
 
   /**

@@ -252,6 +252,33 @@ test('a cancellation of a job that ended at the same moment is withdrawn later i
   expect(t.errors).toMatchObject([{ about: { during: 'withdrawing a cancellation' } }])
 })
 
+test('a dead job that is retried by hand runs, although its killed worker has left a cancellation behind', async () => {
+  const t = bench()
+  const { cancellations, workers } = t.hq.store
+  const { settleAndFetch } = workers
+  // The cancellation comes as the job ends, and its worker does not live to withdraw it.
+  cancellations.withdraw = () => Promise.reject(new Error('killed'))
+  workers.settleAndFetch = async (...call) => {
+    if (call[1].settlements.length > 0) {
+      workers.settleAndFetch = settleAndFetch
+      await cancellations.request('order-7', Date.now())
+    }
+    return settleAndFetch.apply(workers, call)
+  }
+  const runs = new Heard<number>()
+  const J = t.hq.job('J', { retry: 0 }, () => {
+    runs.say(1)
+    if (runs.all.length === 1) throw new Error('by itself')
+  })
+  await J.set({ jid: 'order-7' }).performAsync()
+  await t.work()
+  await until(async () => (await t.hq.store.jobSets.size('dead')) === 1)
+  expect(await cancellations.among(['order-7'])).toEqual(['order-7'])
+  expect(await t.hq.dead.retryAll()).toMatchObject({ done: 1 })
+  await runs.atLeast(2)
+  await cancellationsGone(t, 'order-7')
+})
+
 test('a job that goes to the dead set by its last crash leaves no cancellation', async () => {
   const t = bench()
   const { workers, cancellations } = t.hq.store
