@@ -2,7 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import type { BatchAccess, ChildResult } from '../job/context.ts'
-import { invalidOption } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { checkOptions, checkText, type OptionRule } from '../job/options.ts'
 import {
@@ -224,11 +224,17 @@ interface Note {
   failed?: { message: string; class?: string; code?: string }
 }
 
+function unknownChildren(bid: string): HighkiqError {
+  const message =
+    'the results of the children of this job are no longer kept: they are deleted 30 days after the end of all of them. Push the flow again'
+  return new HighkiqError('UNKNOWN_BATCH', message, { bid })
+}
+
 /** @throws UNKNOWN_BATCH */
 async function childrenOf(app: AppPort, bid: string): Promise<ChildResult[]> {
   const reader = readerOf(app)
   const [record, notes] = await Promise.all([reader.find(bid), reader.notes(bid)])
-  if (!record) throw unknownBatch(bid)
+  if (!record) throw unknownChildren(bid)
   const { children = [] } = parseJson(record.meta) as BatchMeta
   return children.map(({ jid, job }, i): ChildResult => {
     const text = notes[String(i)]
