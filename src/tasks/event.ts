@@ -6,6 +6,7 @@ import type { Payload } from '../job/payload.ts'
 import type { CodeFilter, EventQuery, EventRecord, EventStatus, ReasonCount, Store } from '../store/contract.ts'
 import type { Language } from './languages/index.ts'
 import { historyOf } from './messages.ts'
+import { retryTransient } from './rows.ts'
 
 export type { CodeFilter, ReasonCount } from '../store/contract.ts'
 
@@ -38,7 +39,8 @@ export async function* eventPages(
   { after = -1, ...filter }: Omit<EventQuery, 'limit'>,
 ): AsyncGenerator<EventRecord[]> {
   for (let last = after; ; ) {
-    const page = await store.tasks.events(task, { ...filter, after: last, limit: PAGE })
+    const query = { ...filter, after: last, limit: PAGE }
+    const page = await retryTransient(() => store.tasks.events(task, query))
     if (page.length > 0) yield page
     const end = page.at(-1)
     if (!end || page.length < PAGE) return
