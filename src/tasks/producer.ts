@@ -19,7 +19,9 @@ export class Producer {
     this.#app = app
   }
 
+  /** Begins to hold the lease, unless it does. */
   async join(queue: string): Promise<void> {
+    if (this.#timer) return
     const { workers } = this.#app.store
     host ??= thisHostText()
     const lease = { queues: [queue], seconds: LEASE_SECONDS, host }
@@ -45,6 +47,7 @@ export class Producer {
 
   /** Ends adding before all rows are stored. With `interrupted` the task's state says so. */
   async interrupt(task: string, interrupted = true): Promise<void> {
+    if (!this.#timer) return
     const { store, now } = this.#app
     try {
       await store.tasks.endAdding(task, this.token, now(), interrupted)

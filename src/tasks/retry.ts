@@ -31,27 +31,27 @@ export async function retryTask(app: AppPort, record: TaskRecord, options: Retry
   checkRetry(options)
   const retried: Retried = { run: record.run, rows: 0, unchanged: 0, finished: 0, open: 0, dropped: 0, refused: 0 }
   const chunks = inPages(await selectRows(app, record, given(options), retried))
-  // A run without rows would call `onDone`, so the rows are checked once more before the run begins.
-  let first: readonly SelectedRow[] = []
-  while (first.length === 0) {
-    const chunk = await chunks.next()
-    if (chunk.done) return retried
-    first = await rejectedStill(app, record, chunk.value, retried)
-  }
   const producer = new Producer(app)
   const { store, now } = app
   const { id, queue, run } = record
+  let dead: Map<number, Entry> | undefined
   try {
-    await producer.join(queue)
-    const started = await retryTransient(() => store.tasks.startRun(id, run, producer.token, now()))
-    if (started === null) throw unknownTask(id)
-    if (started !== 'ok') throw busy(id, started)
-    retried.run = run + 1
-    let dead: Map<number, Entry> | undefined
-    const put = async (rows: readonly SelectedRow[]) => {
+    for await (const chunk of chunks) {
+      const hasBegun = retried.run > run
+      const rows = hasBegun ? chunk : await rejectedStill(app, record, chunk, retried)
+      if (rows.length === 0) continue
       if (!dead && rows.some(({ isDead }) => isDead)) dead = await deadEntries(app, id)
       const items = rows.map((row) => withDead(row, dead))
       await withdrawCancellations(app, record, rows)
+      if (!hasBegun) {
+        await producer.join(queue)
+        // A run without rows would call `onDone`, so it begins with some of them.
+        const started = await retryTransient(() => store.tasks.startRun(id, run, producer.token, now(), items))
+        if (started === 'empty') continue
+        if (started === null) throw unknownTask(id)
+        if (started !== 'ok') throw busy(id, started)
+        retried.run = run + 1
+      }
       const answers = await retryTransient(() => store.tasks.retryRows(id, run + 1, items, now()))
       for (const [i, answer] of answers.entries()) {
         if (answer === 'ok') retried.rows++
@@ -59,8 +59,10 @@ export async function retryTask(app: AppPort, record: TaskRecord, options: Retry
         if (answer === 'dropped') retried.dropped++
       }
     }
-    await put(first)
-    for await (const rows of chunks) await put(rows)
+    if (retried.run === run) {
+      await producer.release()
+      return retried
+    }
     // Another run may have begun meanwhile, if a report was sent slowly or the task is large.
     const then = await retryTransient(() => store.tasks.find(id))
     if (then && then.run !== run + 1) throw overtaken(id, retried.rows)

@@ -77,6 +77,44 @@ test('a retry whose first answers of the store are lost runs all its rows, in on
   ])
 })
 
+test('a run that the store interrupts has rows: it ends, and calls onDone, when they have run', async () => {
+  const { hq, work, queue } = bench()
+  let isStrict = true
+  const Row = hq.job('Row', { retry: 0 }, async () => {
+    if (isStrict) throw new Error('broken')
+  })
+  const Done = hq.job('Done', { queue: 'calls' }, async (_ctx, _id: string, _run: number) => {})
+  const task = await hq.tasks.create(Row, [[]], { onDone: Done })
+  await work()
+  await task.wait({ every: 10 })
+  isStrict = false
+  const { tasks } = hq.store
+  tasks.retryRows = async () => {
+    throw new HighkiqError('STORE_FULL', 'the disk is full')
+  }
+  await expect(task.retry()).rejects.toMatchObject({ code: 'STORE_FULL' })
+  expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', run: 2, counts: { finished: 1, error: 0 } })
+  expect((await queue('calls')).map(({ args }) => args)).toEqual([
+    [task.id, 1],
+    [task.id, 2],
+  ])
+})
+
+test('rejected rows are selected although the store does not answer for a moment', async () => {
+  const { hq, work } = bench()
+  const Row = refusing(hq, [1])
+  const task = await hq.tasks.create(Row, rows(3))
+  await work()
+  await task.wait({ every: 10 })
+  const { tasks } = hq.store
+  const { events } = tasks
+  tasks.events = async () => {
+    tasks.events = events
+    throw new HighkiqError('STORE_UNREACHABLE', 'the connection was lost')
+  }
+  expect(await task.retry()).toEqual({ ...NOTHING, run: 2, rows: 1 })
+})
+
 test('rows of a report are counted by their outcome', async () => {
   const { hq, work } = bench()
   const Row = refusing(hq, [1, 2, 4, 9])

@@ -162,8 +162,17 @@ export interface TaskStore {
    * that producer dies adding ends, but the task does not become `interrupted`. A task that was `interrupted` before is so
    * again afterwards, because rows of its source are still missing. `gone`: another caller was faster. `cancelling`: the
    * task is being cancelled.
+   *
+   * With `rows` the step also puts some of them back, at least one, as `retryRows` does; call that with all of them next.
+   * `empty`: none of them can run again, and nothing changed.
    */
-  startRun(id: string, run: number, producer: string, now: number): Promise<'ok' | 'gone' | 'cancelling' | null>
+  startRun(
+    id: string,
+    run: number,
+    producer: string,
+    now: number,
+    rows?: readonly RetryRow[],
+  ): Promise<'ok' | 'gone' | 'cancelling' | 'empty' | null>
   /**
    * Puts rejected rows of an earlier run at the back of the backlog, in run `run`, and removes their dead entries. Atomic
    * per row. `gone`: the row is not rejected any more. `dropped`: the row has no arguments any more. Neither changes. A

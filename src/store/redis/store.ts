@@ -122,11 +122,11 @@ export class RedisStore implements Store {
     this.tasks = {
       ...methods(
         tasks,
-        'create openAdding endAdding change revokeLinks cancel startRun delete expired cancelling idle find page',
+        'create openAdding endAdding change revokeLinks cancel delete expired cancelling idle find page',
       ),
       ...methods(
         new TaskRows(server),
-        'addRows cancelRows retryRows changeEvents leaveWindow pushTracked putPart part',
+        'addRows cancelRows startRun retryRows changeEvents leaveWindow pushTracked putPart part',
       ),
       ...methods(new DeferredRows(server), 'defer endDeferred overdue'),
       ...methods(new TaskEvents(server), 'events event addMessage reasons'),

@@ -6,6 +6,7 @@ import {
   type EventStatus,
   type MaxFailures,
   type Message,
+  type RetryRow,
   type TaskRecord,
   type TaskState,
 } from '../contract.ts'
@@ -103,6 +104,24 @@ export interface EventState {
   result: string | null
   /** Whether the arguments are dropped. */
   drop?: boolean
+}
+
+/** What `startRun` begins. */
+export interface NewRun {
+  run: number
+  producer: string
+  now: number
+  rows: readonly RetryRow[]
+}
+
+export type Retried = 'ok' | 'gone' | 'dropped'
+
+/** Returns whether a row runs `again` in a run, or what to answer; `ok`: by a repeated call, the row is in this run already. */
+export function retriable(run: number, event: EventState | undefined, hasArgs: boolean): Retried | 'again' {
+  if (!event) return 'gone'
+  if (event.run === run) return 'ok'
+  if (event.status < REJECTED) return 'gone'
+  return hasArgs ? 'again' : 'dropped'
 }
 
 /** Returns whether no more rows of the task enter the queue. */

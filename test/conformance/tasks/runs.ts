@@ -59,6 +59,49 @@ export const taskRuns: Case[] = [
     },
   },
   {
+    name: 'a run begins with some of the rows that it is given, in one step, or not at all',
+    async run(t) {
+      const onDone = { queue: 'calls', template: '{}' }
+      const task = await taskWith(t, 1, 150, { keepArgs: 'none', window: 150, onDone })
+      const owner = await t.owner()
+      for (const status of ['failed', 'finished', 'error'] as const) await work(t, owner, { n: 50, status })
+      const before = await expectExact(t, task)
+      const [producer, other] = [await t.owner(), await t.owner()]
+      const start = (retried: RetryRow[], by = producer) => t.store.tasks.startRun(task.id, 1, by, NOW, retried)
+      expect(await start(indexes(...Array(150).keys(), 999))).toBe('empty')
+      expect(await expectExact(t, task)).toEqual(before)
+
+      const given = Array.from({ length: 150 }, (_, index) => (index < 120 ? { index } : { index, args: `[${index}]` }))
+      expect(await twice(t, task, () => start(given))).toBe('ok')
+      expect(await start(given, other)).toBe('gone')
+      const begun = await expectExact(t, task)
+      expect(begun).toMatchObject({ state: 'adding', run: 2, endedBefore: 150 - begun.counts.enqueued })
+      expect(begun.counts.enqueued).toBeGreaterThan(0)
+      const answers = [...Array(50).fill('dropped'), ...Array(50).fill('gone'), ...Array(20).fill('dropped')]
+      expect(await t.store.tasks.retryRows(task.id, 2, given, NOW)).toEqual([...answers, ...Array(30).fill('ok')])
+      await t.store.workers.claim(producer)
+      expect(await expectExact(t, task)).toMatchObject({ state: 'running', counts: { enqueued: 30 }, endedBefore: 120 })
+      expect(await t.waiting('calls')).toHaveLength(1)
+      await work(t, owner, { n: 30 })
+      expect(await expectExact(t, task)).toMatchObject({ state: 'done' })
+      expect(await t.waiting('calls')).toHaveLength(2)
+    },
+  },
+  {
+    name: 'a dead entry goes in the step that begins a run with its row',
+    async run(t) {
+      const task = await taskWith(t, 1, 2)
+      const owner = await t.owner()
+      const taken = await t.fetch(owner, 'q', 2)
+      await t.settleAndFetch(owner, { settlements: taken.map((one, i) => moveToDead(one, 5 + i)) })
+      const [zero, one] = await t.store.jobSets.page('dead', { limit: 9 })
+      const retried = [{ index: 0, dead: sure(zero) }]
+      expect(await t.store.tasks.startRun(task.id, 1, await t.owner(), NOW, retried)).toBe('ok')
+      expect(await t.store.jobSets.page('dead', { limit: 9 })).toEqual([one])
+      expect(await expectExact(t, task)).toMatchObject({ run: 2, counts: counts({ enqueued: 1, error: 1 }) })
+    },
+  },
+  {
     name: 'a rejected row is retried: same event, next run, and its messages stay',
     async run(t) {
       const task = await taskWith(t, 1, 3)

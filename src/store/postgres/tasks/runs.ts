@@ -2,7 +2,17 @@
 
 import { taskJid } from '../../../job/payload.ts'
 import { endedOf, type Message, type RetryRow, type TaskChange } from '../../contract.ts'
-import { type EventState, hasEnded, isStopped, REJECTED, STATUS_CODE, WINDOW, written } from '../../sql/task-row.ts'
+import {
+  type EventState,
+  hasEnded,
+  isStopped,
+  type NewRun,
+  type Retried,
+  retriable,
+  STATUS_CODE,
+  WINDOW,
+  written,
+} from '../../sql/task-row.ts'
 import { Deferrals } from '../ledgers/deferrals.ts'
 import type { Ledgers } from '../ledgers/ledgers.ts'
 import type { TaskLedger } from '../ledgers/task-ledger.ts'
@@ -14,8 +24,6 @@ import { Adding } from './adding.ts'
 
 /** The number of rows that one call of `cancelRows` reads for each row that it may cancel. */
 const CHECKED_PER_CANCEL = 10
-
-type Retried = 'ok' | 'gone' | 'dropped'
 
 export class Runs extends Tables {
   readonly #adding = this.db.get(Adding)
@@ -82,10 +90,19 @@ export class Runs extends Tables {
     return answer
   }
 
-  async start(task: TaskRow, run: number, producer: string, now: number): Promise<'ok' | 'gone' | 'cancelling'> {
+  async start(
+    ledgers: Ledgers,
+    ledger: TaskLedger,
+    { run, producer, now, rows }: NewRun,
+  ): Promise<'ok' | 'gone' | 'cancelling' | 'empty'> {
+    const { task } = ledger
     if (task.run === run + 1 && (await this.#adding.isOpen(task, producer))) return 'ok'
     if (task.run !== run) return 'gone'
     if (task.state === 'cancelling') return 'cancelling'
+    if (rows.length > 0) {
+      const answerTo = await this.#retriable(ledgers, ledger, run + 1, rows)
+      if (rows.every((row) => answerTo(row) !== 'again')) return 'empty'
+    }
     // The reason of a cancelled task ends here; that of a paused or interrupted task stays.
     if (!task.paused && task.broken === 0) task.reason = null
     task.run++
@@ -95,25 +112,22 @@ export class Runs extends Tables {
     task.state = 'adding'
     task.finished_at = null
     task.expires_at = null
+    if (rows.length > 0) await this.retry(ledgers, ledger, task.run, rows)
     return 'ok'
   }
 
   async retry(ledgers: Ledgers, ledger: TaskLedger, run: number, rows: readonly RetryRow[]): Promise<Retried[]> {
     if (ledger.task.run !== run || isStopped(ledger.task)) return rows.map(() => 'gone')
-    const indexes = rows.map(({ index }) => index)
-    await ledgers.load(ledger, indexes)
-    const kept = await this.db.all<{ idx: number }>(sql.event.withArgs, ledger.task.key, indexes)
-    const hasArgs = new Set(kept.map(({ idx }) => idx))
+    const answerTo = await this.#retriable(ledgers, ledger, run, rows)
     const corrected: RetryRow[] = []
     const answers: Retried[] = []
     for (const row of rows) {
-      const { index, args, source, dead } = row
-      const event = ledger.events.get(index)
-      const answer = retryable(ledger.task, event, args !== undefined || hasArgs.has(index))
+      const answer = answerTo(row)
       answers.push(answer === 'again' ? 'ok' : answer)
       if (answer !== 'again') continue
+      const { index, args, source, dead } = row
       if (args !== undefined || source !== undefined) corrected.push(row)
-      this.#retryRow(ledgers, ledger, event as EventState)
+      this.#retryRow(ledgers, ledger, ledger.events.get(index) as EventState)
       if (dead) await this.db.get(JobSets).remove('dead', dead)
     }
     if (corrected.length > 0) {
@@ -126,6 +140,16 @@ export class Runs extends Tables {
       )
     }
     return answers
+  }
+
+  /** Loads these rows. Returns a function that says whether one of them runs again. */
+  async #retriable(ledgers: Ledgers, ledger: TaskLedger, run: number, rows: readonly RetryRow[]) {
+    const indexes = rows.map(({ index }) => index)
+    await ledgers.load(ledger, indexes)
+    const kept = await this.db.all<{ idx: number }>(sql.event.withArgs, ledger.task.key, indexes)
+    const hasArgs = new Set(kept.map(({ idx }) => idx))
+    return ({ index, args }: RetryRow) =>
+      retriable(run, ledger.events.get(index), args !== undefined || hasArgs.has(index))
   }
 
   async leaveWindow(ledgers: Ledgers, ledger: TaskLedger, indexes: readonly number[]): Promise<void> {
@@ -148,12 +172,4 @@ export class Runs extends Tables {
     event.result = null
     event.drop = false
   }
-}
-
-/** Returns whether a row runs again (`again`), or what to answer: `ok` if the row is in this run already. */
-function retryable({ run }: TaskRow, event: EventState | undefined, hasArgs: boolean): Retried | 'again' {
-  if (!event) return 'gone'
-  if (event.run === run) return 'ok'
-  if (event.status < REJECTED) return 'gone'
-  return hasArgs ? 'again' : 'dropped'
 }

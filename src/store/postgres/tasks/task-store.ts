@@ -53,8 +53,10 @@ export class PostgresTaskStore extends PostgresArea implements TaskStore {
     this.#change(id, now, { cancelled: 0, maybeRunning: [], done: true }, (db, ledgers, ledger) =>
       db.get(Runs).cancelRows(ledgers, ledger, limit),
     )
-  readonly startRun: TaskStore['startRun'] = (id, run, producer, now) =>
-    this.#change(id, now, null, (db, _, { task }) => db.get(Runs).start(task, run, producer, now))
+  readonly startRun: TaskStore['startRun'] = (id, run, producer, now, rows = []) =>
+    this.#change(id, now, null, (db, ledgers, ledger) =>
+      db.get(Runs).start(ledgers, ledger, { run, producer, now, rows }),
+    )
   readonly retryRows: TaskStore['retryRows'] = (id, run, rows, now) =>
     this.#change(
       id,

@@ -68,21 +68,38 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
     return { cancelled: Number(cancelled), maybeRunning: jids, done: done === '1' }
   }
 
+  async startRun(id: string, run: number, producer: string, now: number, rows: readonly RetryRow[] = []) {
+    const chunks = rows.length > 0 ? this.#retriedIn(rows) : [[0]]
+    for (const some of chunks) {
+      const args = [now, run, producer, ...some]
+      const answer = (await this.server.runOnTask(id, lua.taskStartRun, args, this.keys.set('dead'))) ?? null
+      if (answer !== 'empty') return answer as 'ok' | 'gone' | 'cancelling' | null
+    }
+    return 'empty'
+  }
+
   async retryRows(id: string, run: number, rows: readonly RetryRow[], now: number) {
-    const { texts } = this.server
     const answers: ('ok' | 'gone' | 'dropped')[] = []
-    const lengthOf = ({ args, source, dead }: RetryRow) =>
-      (args?.length ?? 0) + (source?.length ?? 0) + (dead?.text.length ?? 0)
-    for (const some of chunksOf(rows, lengthOf, MAX_ROWS)) {
-      const args: Argument[] = [now, run, some.length]
-      for (const { index, args: text = '', source = '', dead } of some) {
-        args.push(index, text, source, dead?.score ?? '', dead ? texts.write(dead.text) : '')
-      }
-      const letters = await this.server.runOnTask(id, lua.taskRetryRows, args, this.keys.set('dead'))
-      for (const letter of (letters as string | undefined) ?? 'g'.repeat(some.length))
+    for (const some of this.#retriedIn(rows)) {
+      const letters = await this.server.runOnTask(id, lua.taskRetryRows, [now, run, ...some], this.keys.set('dead'))
+      for (const letter of (letters as string | undefined) ?? 'g'.repeat(some[0] as number))
         answers.push(RETRIED[letter as keyof typeof RETRIED])
     }
     return answers
+  }
+
+  /** Returns the arguments with which calls name these rows: the number of those of a call, and each of them. */
+  *#retriedIn(rows: readonly RetryRow[]): Generator<Argument[]> {
+    const { texts } = this.server
+    const lengthOf = ({ args, source, dead }: RetryRow) =>
+      (args?.length ?? 0) + (source?.length ?? 0) + (dead?.text.length ?? 0)
+    for (const some of chunksOf(rows, lengthOf, MAX_ROWS)) {
+      const args: Argument[] = [some.length]
+      for (const { index, args: text = '', source = '', dead } of some) {
+        args.push(index, text, source, dead?.score ?? '', dead ? texts.write(dead.text) : '')
+      }
+      yield args
+    }
   }
 
   async changeEvents(effects: readonly EventEffect[], now: number): Promise<void> {

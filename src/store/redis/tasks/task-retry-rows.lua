@@ -1,55 +1,17 @@
 -- Puts rejected rows into the backlog again, and removes their entries from the dead set.
 --
 -- KEYS  as in task-open.lua; 14 is the dead set.
--- ARGV  begin as there; then come run, number of rows; of each: index, arguments or "", source or "", score and text of
---       its dead entry or "".
+-- ARGV  begin as there; then come run, and the rows as in retried-rows.lua.
 -- Returns the answers as one text: o ok, g gone, d dropped.
--- include: arguments ledger backlog closing task-open
+-- include: arguments ledger backlog closing retried-rows task-open
 
-local run, count = number(), number()
+local run = number()
 refuse(wrong(KEYS[14], 'zset'))
 local isOpen = ledger and ledger.run == run and (ledger.state == 'open' or ledger.state == 'done')
-local answers, entries, fields, deadEntries = {}, {}, {}, {}
-for i = 1, count do
-  local index, args, source, score, dead = number(), text(), text(), text(), text()
-  local event = isOpen and eventOf(ledger, index)
-  if event and event.run == run then
-    -- A repeated call: the row is in this run already.
-    answers[i] = 'o'
-  elseif not event or event.status < UNSUCCESSFUL then
-    answers[i] = 'g'
-  else
-    local has = redis.call('HEXISTS', KEYS[3], 'a' .. index) == 1
-    if not has and not isDropped(ledger, event.status) then
-      -- The row ended in the backlog, and its entry was not read since.
-      local waiting, beside = backlogRow(ledger, index)
-      if args == '' then args = waiting or '' end
-      if source == '' then source = beside or '' end
-    end
-    has = has or args ~= ''
-    answers[i] = has and 'o' or 'd'
-    if has then
-      leave(ledger, event)
-      become(ledger, event, 0, '')
-      event.result = note(ledger, event, 'r', event.result, '')
-      event.run, event.step, event.started, event.finished, event.location = run, 1, 0, 0, BACKLOG
-      ledger.backlog = ledger.backlog + 1
-      entries[#entries + 1] = entryOf(index, run, '@' .. ledger.total, '')
-      addField(fields, 'a', index, args)
-      addField(fields, 's', index, source)
-      if source ~= '' then event.source = 1 end
-      if dead ~= '' then deadEntries[#deadEntries + 1] = { dead, tonumber(score) } end
-    end
-  end
-end
-if #entries > 0 then
+local answers, write = putBack(isOpen and ledger, run)
+if write then
   -- A server at its memory limit refuses this first write, and then nothing has changed.
-  each('RPUSH', KEYS[5], entries)
-  each('HSET', KEYS[3], fields)
-  redis.call('HINCRBY', KEYS[1], 'endedBefore', -#entries)
-  for _, one in ipairs(deadEntries) do
-    if tonumber(redis.call('ZSCORE', KEYS[14], one[1]) or 'nan') == one[2] then redis.call('ZREM', KEYS[14], one[1]) end
-  end
+  write()
   closeLedgers()
 end
 return table.concat(answers)

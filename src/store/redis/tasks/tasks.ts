@@ -84,11 +84,6 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
     return this.#change(id, [now, 'cancelling', writeReason(reason)])
   }
 
-  async startRun(id: string, run: number, producer: string, now: number): Promise<'ok' | 'gone' | 'cancelling' | null> {
-    const answer = await this.server.runOnTask(id, lua.taskStartRun, [now, run, producer])
-    return (answer ?? null) as 'ok' | 'gone' | 'cancelling' | null
-  }
-
   /** Deletes the whole task at once: the server frees its memory in the background. */
   async delete(id: string): Promise<boolean> {
     return this.#delete(id, 'task')

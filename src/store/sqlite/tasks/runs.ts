@@ -2,7 +2,17 @@
 
 import { taskJid } from '../../../job/payload.ts'
 import { endedOf, type Message, type RetryRow, type TaskChange } from '../../contract.ts'
-import { hasEnded, isStopped, REJECTED, STATUS_CODE, WINDOW, written } from '../../sql/task-row.ts'
+import {
+  type EventState,
+  hasEnded,
+  isStopped,
+  type NewRun,
+  type Retried,
+  retriable,
+  STATUS_CODE,
+  WINDOW,
+  written,
+} from '../../sql/task-row.ts'
 import { Tables } from '../file/database.ts'
 import { Deferrals } from '../ledgers/deferrals.ts'
 import type { Ledgers } from '../ledgers/ledgers.ts'
@@ -14,8 +24,6 @@ import { Adding } from './adding.ts'
 
 /** The number of rows that one call of `cancelRows` reads for each row that it may cancel. */
 const CHECKED_PER_CANCEL = 10
-
-type Retried = 'ok' | 'gone' | 'dropped'
 
 export class Runs extends Tables {
   readonly #adding = this.db.get(Adding)
@@ -76,10 +84,19 @@ export class Runs extends Tables {
     return answer
   }
 
-  start(task: TaskRow, run: number, producer: string, now: number): 'ok' | 'gone' | 'cancelling' {
+  start(
+    ledgers: Ledgers,
+    ledger: TaskLedger,
+    { run, producer, now, rows }: NewRun,
+  ): 'ok' | 'gone' | 'cancelling' | 'empty' {
+    const { task } = ledger
     if (task.run === run + 1 && this.#adding.isOpen(task, producer)) return 'ok'
     if (task.run !== run) return 'gone'
     if (task.state === 'cancelling') return 'cancelling'
+    if (rows.length > 0) {
+      const answerTo = this.#retriable(ledgers, ledger, run + 1, rows)
+      if (rows.every((row) => answerTo(row) !== 'again')) return 'empty'
+    }
     // The reason of a cancelled task ends here; that of a paused or interrupted task stays.
     if (!task.paused && task.broken === 0) task.reason = null
     task.run++
@@ -89,16 +106,29 @@ export class Runs extends Tables {
     task.state = 'adding'
     task.finished_at = null
     task.expires_at = null
+    if (rows.length > 0) this.retry(ledgers, ledger, task.run, rows)
     return 'ok'
   }
 
   retry(ledgers: Ledgers, ledger: TaskLedger, run: number, rows: readonly RetryRow[]): Retried[] {
     if (ledger.task.run !== run || isStopped(ledger.task)) return rows.map(() => 'gone')
+    const answerTo = this.#retriable(ledgers, ledger, run, rows)
+    return rows.map((row) => {
+      const answer = answerTo(row)
+      if (answer !== 'again') return answer
+      this.#retryRow(ledgers, ledger, row)
+      return 'ok'
+    })
+  }
+
+  /** Loads these rows. Returns a function that says whether one of them runs again. */
+  #retriable(ledgers: Ledgers, ledger: TaskLedger, run: number, rows: readonly RetryRow[]) {
     const indexes = rows.map(({ index }) => index)
     ledgers.load(ledger, indexes)
     const kept = this.db.all<{ idx: number }>(sql.event.withArgs, ledger.task.key, JSON.stringify(indexes))
     const hasArgs = new Set(kept.map(({ idx }) => idx))
-    return rows.map((row) => this.#retryRow(ledgers, ledger, row, hasArgs.has(row.index)))
+    return ({ index, args }: RetryRow) =>
+      retriable(run, ledger.events.get(index), args !== undefined || hasArgs.has(index))
   }
 
   leaveWindow(ledgers: Ledgers, ledger: TaskLedger, indexes: readonly number[]): void {
@@ -109,15 +139,9 @@ export class Runs extends Tables {
     }
   }
 
-  #retryRow(ledgers: Ledgers, ledger: TaskLedger, row: RetryRow, hasArgs: boolean): Retried {
-    const { index, args, source, dead } = row
+  #retryRow(ledgers: Ledgers, ledger: TaskLedger, { index, args, source, dead }: RetryRow): void {
     const { task } = ledger
-    const event = ledgers.event(ledger, index)
-    if (!event) return 'gone'
-    // A repeated call: the row is in this run already.
-    if (event.run === task.run) return 'ok'
-    if (event.status < REJECTED) return 'gone'
-    if (args === undefined && !hasArgs) return 'dropped'
+    const event = ledger.events.get(index) as EventState
     if (args !== undefined || source !== undefined) {
       this.db.run(sql.event.correct, task.key, index, args?.toWellFormed() ?? null, source?.toWellFormed() ?? null)
     }
@@ -131,6 +155,5 @@ export class Runs extends Tables {
     event.result = null
     event.drop = false
     if (dead) this.db.get(JobSets).remove('dead', dead)
-    return 'ok'
   }
 }
