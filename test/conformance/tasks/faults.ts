@@ -69,6 +69,17 @@ export const taskFaults: Fault[] = [
     ],
   },
   {
+    name: 'a run begins without the rows that it is given',
+    wrap: (store) => ({
+      tasks: { startRun: (id, run, producer, now) => store.tasks.startRun(id, run, producer, now) },
+    }),
+    cases: taskRuns,
+    seen: [
+      'a run begins with some of the rows that it is given, in one step, or not at all',
+      'a dead entry goes in the step that begins a run with its row',
+    ],
+  },
+  {
     name: 'a retried row leaves its dead entry',
     wrap: (store) => ({
       tasks: {
