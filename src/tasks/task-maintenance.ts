@@ -80,7 +80,7 @@ export class TaskMaintenance extends Maintenance {
   }
 
   /** Looks for the rows of all idle tasks. */
-  async #walk(store: Store, before: number): Promise<'done' | 'stopped'> {
+  async #walk(store: Store, before: number): Promise<'done' | 'unconfirmed' | 'stopped'> {
     const missing = new Map<string, string>()
     for await (const tasks of this.#idle(store, before)) {
       if (!(await this.isLeader())) return 'stopped'
@@ -99,8 +99,10 @@ export class TaskMaintenance extends Maintenance {
       }
       if (suspects.size > 0) await this.#endLostRows(store, suspects)
     }
+    const isConfirmed = [...missing].every(([jid, state]) => this.#missing.get(jid) === state)
     this.#missing = missing
-    return 'done'
+    // The next walk must come soon: a worker that is stopped before it takes what it knows with it.
+    return isConfirmed ? 'done' : 'unconfirmed'
   }
 
   /** Lists all idle tasks, as many at a time as one walk looks for. */

@@ -82,13 +82,15 @@ export class OneByOne {
 
 /**
  * Spaces walks through the store: the pause after a walk is a hundred times as long as the walk, and at most an hour. After one
- * that found something which the next one must confirm, it is as short as after the shortest walk.
+ * that found something which the next one must confirm, it is as short as after the shortest walk, but not twice in a row.
  */
 export class WalkPace {
   readonly #part: number
   readonly #shortestMs: number
   /** When the next walk may begin, on the monotonic clock. */
   #againAt = 0
+  /** Whether the next walk comes soon, to confirm what the last one found. */
+  #isConfirming = false
 
   /** `part` is the largest part of the time for walks. A walk counts as `shortestMs` at least. */
   constructor(part: number = WALKING_PART, shortestMs = 0) {
@@ -105,7 +107,8 @@ export class WalkPace {
     const began = performance.now()
     const outcome = await walk()
     if (outcome === 'stopped') return
-    const tookMs = outcome === 'unconfirmed' ? this.#shortestMs : Math.max(performance.now() - began, this.#shortestMs)
+    this.#isConfirming = outcome === 'unconfirmed' && !this.#isConfirming
+    const tookMs = this.#isConfirming ? this.#shortestMs : Math.max(performance.now() - began, this.#shortestMs)
     this.#againAt = performance.now() + Math.min(tookMs / this.#part, LONGEST_PAUSE_MS)
   }
 }

@@ -151,6 +151,34 @@ test('a missing row is found among any number of scheduled or waiting tracked jo
   expect(await task.reasons()).toEqual([{ status: 'error', code: 'ran-elsewhere', count: 1 }])
 })
 
+test('a row that a walk did not find ends after the next walk, which comes soon, however long the first one took', async () => {
+  const { hq, clock } = bench()
+  const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
+  const task = await hq.tasks.create(Row, [[1]], { lostAfter: 60 })
+  await rob(hq, 'nobody', 1, clock.now())
+  clock.ahead = DAY
+  const keeper = maintenanceOf(hq, clock.now, { walkingPart: 0.01 })
+  const { now } = performance
+  let ms = 0
+  performance.now = () => now.call(performance) + ms
+  onTestFinished(() => {
+    performance.now = now
+  })
+  const { search } = hq.store
+  const { scanSet } = search
+  search.scanSet = async (...call) => {
+    ms += 60_000
+    return scanSet.apply(search, call)
+  }
+  // The first walk frees the place of the row in the window, which is progress of the task.
+  for (let i = 0; i < 3; i++) {
+    await keeper.run()
+    ms += 6000
+    clock.ahead += DAY
+  }
+  expect((await task.status())?.state).toBe('done')
+})
+
 test('a missing row is found behind any number of rows that were put back into the backlog', async () => {
   const { hq, clock } = bench()
   const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
