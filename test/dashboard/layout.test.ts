@@ -256,7 +256,7 @@ inBrowser('everywhere', (open) => {
   test('without the stream the page polls; without the server it shows how old its figures are', async () => {
     const { page, hq, faults } = await open('/nowhere')
     await page.getByText('Live', { exact: true }).waitFor()
-    // As a proxy answers whose server begins anew.
+    // As a proxy answers whose server restarts.
     await page.route('**/api/v1/live', (route) => route.fulfill({ status: 503 }))
     await page.reload()
     await page.evaluate('globalThis.isSame = true')

@@ -48,7 +48,7 @@ inBrowser('links for submitters', (open) => {
     await page.getByRole('button', { name: 'Keep them' }).click()
     expect((await fetch(kept.url)).status).toBe(200)
     await page.getByRole('button', { name: 'Revoke links…' }).click()
-    await page.getByRole('dialog').getByText('Whoever has one can no longer open the task.').waitFor()
+    await page.getByRole('dialog').getByText('These links no longer open the task.').waitFor()
     await page.getByRole('button', { name: 'Revoke all links' }).click()
     await page.getByText('All links are revoked. New ones work.').waitFor()
     for (const { url } of [week, month, kept]) expect((await fetch(url)).status).toBe(401)

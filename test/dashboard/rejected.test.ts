@@ -94,7 +94,7 @@ inBrowser('the rejected rows of a task', (open) => {
     expect(await page.getByRole('button', { name: /more code/ }).count()).toBe(0)
   })
 
-  test('an operator takes the rejected rows, corrects them and sends them back in three clicks, or drops them', async () => {
+  test('an operator downloads the rejected rows, corrects them and sends them back in three clicks, or drops them', async () => {
     const { hq, page, work, faults } = await open('/', {
       before: async ({ hq }) => {
         const job = hq.job('Row', async (_ctx, { price }: Row) => {

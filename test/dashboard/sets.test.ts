@@ -396,7 +396,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     expect(await page.locator('img').count()).toBe(0)
     await button(page, 'Close').click()
 
-    // Two have the same jid: each is the one that is meant. One is no job at all, and has none.
+    // Two have the same jid: each is the one that is meant. One is not a job at all, and has none.
     await rowsOf(page).last().getByRole('link').click()
     await drawer(page).getByRole('button', { name: 'Delete…' }).click()
     await button(page, 'Delete 1 retry').click()

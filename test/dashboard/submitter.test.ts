@@ -65,7 +65,7 @@ inBrowser("the submitter's page", (open) => {
     await text(page, 'done').waitFor()
   })
 
-  test('shows rows to correct apart from errors, and takes corrected files until no row is rejected', async () => {
+  test('shows rows to correct apart from errors, and accepts corrected files until no row is rejected', async () => {
     const { page, task, doors } = await opened(open, CSV)
     await text(page, 'done').getByText('5', { exact: true }).waitFor()
     await page.getByText('Price is empty').waitFor()

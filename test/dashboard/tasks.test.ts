@@ -272,7 +272,7 @@ inBrowser('tasks', (open) => {
     const filters = () => Object.fromEntries(new URL(page.url()).searchParams)
     await shown('Mine too', 'Mine')
 
-    // A second filter is typed; a text that is no filter changes nothing.
+    // A second filter is typed; a text that is not a filter changes nothing.
     await page.getByRole('button', { name: 'meta', exact: true }).click()
     const field = page.getByRole('combobox', { name: 'meta' })
     await field.fill('north')

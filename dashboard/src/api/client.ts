@@ -44,7 +44,7 @@ export async function refusalOf(path: string, query: Query): Promise<ApiError | 
 }
 
 /** Sends a request that changes something. @throws ApiError */
-export async function tell<Answer>(
+export async function sendRequest<Answer>(
   method: 'POST' | 'PATCH' | 'DELETE',
   path: string,
   body?: unknown,
@@ -55,7 +55,7 @@ export async function tell<Answer>(
 }
 
 /** Sends a body that is JSON text, so that its digits stay as they were written. @throws ApiError */
-export async function tellText<Answer>(
+export async function sendText<Answer>(
   path: string,
   text: string,
   query: Query = {},
@@ -80,7 +80,7 @@ export async function sendFile<Answer>(
 /**
  * Sends a request for a long action and yields its progress line by line; aborting stops the action. @throws ApiError
  */
-export async function* tellOn<Line>(path: string, body: unknown, signal: AbortSignal): AsyncGenerator<Line> {
+export async function* streamAction<Line>(path: string, body: unknown, signal: AbortSignal): AsyncGenerator<Line> {
   const headers = { 'content-type': 'application/json', accept: 'application/x-ndjson' }
   const answer = await reach(urlOf(path), { method: 'POST', headers, body: JSON.stringify(body), signal })
   if (!answer.ok || !answer.body) {
@@ -114,7 +114,7 @@ async function read<Answer>(answer: Response): Promise<Answer> {
   throw errorOf(text, answer.status)
 }
 
-interface Told {
+interface ErrorAnswer {
   code: string
   message: string
   details?: Record<string, unknown>
@@ -122,7 +122,7 @@ interface Told {
 
 function errorOf(text: string, status: number): ApiError {
   try {
-    const { code, message, details } = (JSON.parse(text) as { error: Told }).error
+    const { code, message, details } = (JSON.parse(text) as { error: ErrorAnswer }).error
     return new ApiError(code, message, status, details)
   } catch {
     return new ApiError('NO_ANSWER', text.slice(0, 300), status)

@@ -15,7 +15,7 @@ export interface Series {
   kind: 'area' | 'bars'
   values: readonly (number | null)[]
   /** The values that the title of the chart shows for a stacked series. */
-  told?: readonly (number | null)[]
+  shownValues?: readonly (number | null)[]
 }
 
 interface ChartProps {
@@ -85,7 +85,7 @@ function optionsOf(
     padding: [8, 20, 0, 0],
     tzDate: (seconds) => (inUtc.value ? uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') : new Date(seconds * 1000)),
     scales: {
-      // The same for all charts: two of them, one above the other, have the same time at the same place.
+      // The same for all charts: two of them, one above the other, show the same time at the same position.
       x: { range: withHalves },
       y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] },
     },
@@ -114,7 +114,7 @@ function optionsOf(
       draw: [
         (u) => drawAnnotations(u, now().annotations, { colour: colour('ink-3'), ground: colour('surface'), font }),
       ],
-      setCursor: [(u) => tell(u, now().series, element)],
+      setCursor: [(u) => showFigures(u, now().series, element)],
     },
   }
 }
@@ -133,7 +133,7 @@ function stacked(series: readonly Series[]): Series[] {
       sums[i] = (sums[i] ?? 0) + (value ?? 0)
       return sums[i]
     })
-    return { ...one, values, told: one.values }
+    return { ...one, values, shownValues: one.values }
   })
   return all.reverse()
 }
@@ -142,7 +142,7 @@ function tick(seconds: number, step: number): string {
   const at = new Date(seconds * 1000)
   const zone = inUtc.value ? { timeZone: 'UTC' } : {}
   const isMidnight = (inUtc.value ? at.getUTCHours() + at.getUTCMinutes() : at.getHours() + at.getMinutes()) === 0
-  // Midnight is told by its day.
+  // A tick at midnight shows the day instead of the time.
   return step >= 86_400 || (isMidnight && step >= 3600)
     ? at.toLocaleDateString(locale(), { day: 'numeric', month: 'short', ...zone })
     : at.toLocaleTimeString(locale(), {
@@ -190,7 +190,7 @@ function drawAnnotations(
 }
 
 /** Shows the figures under the pointer in the title of the chart. */
-function tell(u: uPlot, series: readonly Series[], element: HTMLElement): void {
+function showFigures(u: uPlot, series: readonly Series[], element: HTMLElement): void {
   const { idx } = u.cursor
   const at = idx == null ? undefined : u.data[0][idx]
   element.title =
@@ -198,7 +198,7 @@ function tell(u: uPlot, series: readonly Series[], element: HTMLElement): void {
       ? ''
       : [
           exact(new Date(at * 1000)),
-          ...series.map(({ label, values, told = values }) => `${label}: ${figure(Number(told[idx] ?? 0))}`),
+          ...series.map(({ label, values, shownValues = values }) => `${label}: ${figure(Number(shownValues[idx] ?? 0))}`),
         ].join('\n')
 }
 

@@ -7,19 +7,19 @@ import { number } from '../format/number.ts'
 import { t } from '../i18n/index.ts'
 
 /** A text of the question; a function if the text depends on choices in the question itself. */
-type Said = string | (() => string)
+type DialogText = string | (() => string)
 
-const textOf = (said: Said) => (typeof said === 'string' ? said : said())
+const textOf = (text: DialogText) => (typeof text === 'string' ? text : text())
 
 interface Question {
   /** "Delete 3,902 retries?" */
-  title: Said
+  title: DialogText
   /** What will happen, and whether it can be undone. */
   body?: ComponentChildren
   /** The affected items: a name and a number each. */
   parts?: { name: string; count: number }[]
   /** The label of the button repeats the question: "Delete 3,902 retries". */
-  act: Said
+  act: DialogText
   /** The label of the safe answer: "Keep them". */
   keep?: string
   isDangerous?: boolean

@@ -1,6 +1,6 @@
 import { t } from '../i18n/index.ts'
 import { Icon } from './icon.tsx'
-import { doing } from './toast.tsx'
+import { reportOutcome } from './toast.tsx'
 
 export function Copy({ text, label }: { text: string; label: string }) {
   return (
@@ -12,7 +12,7 @@ export function Copy({ text, label }: { text: string; label: string }) {
 
 /** Copies a text to the clipboard and reports that. */
 export async function copy(text: string): Promise<void> {
-  await doing(written(text), () => t('copied'))
+  await reportOutcome(written(text), () => t('copied'))
 }
 
 async function written(text: string): Promise<void> {

@@ -30,7 +30,7 @@ export function Head({ title: name, count, pill, facts = [], children }: HeadPro
   }, [name])
   useEffect(() => showInTab(name, alerts), [name, alerts])
   const known = facts.filter((fact) => fact !== null && fact !== undefined)
-  const said = known.filter((fact) => fact !== false && fact !== '')
+  const shown = known.filter((fact) => fact !== false && fact !== '')
   return (
     <div class="head">
       <div class="grow">
@@ -39,10 +39,10 @@ export function Head({ title: name, count, pill, facts = [], children }: HeadPro
           {count !== undefined && <span class="count">{count}</span>}
           {pill}
         </h1>
-        {(said.length > 0 || known.length < facts.length) && (
+        {(shown.length > 0 || known.length < facts.length) && (
           <p class="meta">
-            {said.length === 0 && <span>&nbsp;</span>}
-            {said.map((fact, i) => (
+            {shown.length === 0 && <span>&nbsp;</span>}
+            {shown.map((fact, i) => (
               <span key={i}>{fact}</span>
             ))}
           </p>

@@ -41,7 +41,7 @@ export function Menu({ label, items }: { label: string; items: readonly MenuItem
     event.stopPropagation()
   }
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: its items have the focus, it hears their keys
+    // biome-ignore lint/a11y/noStaticElementInteractions: its items have the focus, and it handles their keys
     <div ref={container} class="menu" onKeyDown={walk}>
       <button
         type="button"

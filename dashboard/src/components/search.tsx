@@ -65,7 +65,7 @@ interface AddChipProps {
   known?: readonly string[]
   /** Says what to write. */
   hint?: string
-  /** Returns what a text changes in the address; undefined for a text that is no filter. */
+  /** Returns what a text changes in the address; undefined for a text that is not a filter. */
   changeOf?: (text: string) => Change | undefined
 }
 

@@ -113,7 +113,7 @@ export function Table<Row>(props: TableProps<Row>) {
 /** j k ↑ ↓ move between rows, Enter opens a row, x selects it. */
 function useRowKeys<Row>({ rows, keyOf, open, onOpen, chosen }: TableProps<Row>, toggle: (key: string) => void): void {
   useEffect(() => {
-    const heard = (event: KeyboardEvent) => {
+    const onKey = (event: KeyboardEvent) => {
       if (isTyping(event)) return
       const at = document.activeElement?.closest('tr[data-key]')?.getAttribute('data-key') ?? open
       const i = rows.findIndex((row) => keyOf(row) === at)
@@ -128,8 +128,8 @@ function useRowKeys<Row>({ rows, keyOf, open, onOpen, chosen }: TableProps<Row>,
       } else if (event.key === 'x' && chosen) toggle(key)
       else if (event.key === 'Enter' && document.activeElement?.matches('tr')) onOpen?.(row)
     }
-    addEventListener('keydown', heard)
-    return () => removeEventListener('keydown', heard)
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
   })
 }
 

@@ -87,7 +87,7 @@ function Spark({ values, like }: { values: (number | null)[]; like?: string }) {
   const [least, most] = [Math.min(...known), Math.max(...known)]
   const y = (value: number) => (most === least ? HIGH - 2 : HIGH - 2 - ((value - least) / (most - least)) * (HIGH - 4))
   const x = (i: number) => ((i / (values.length - 1)) * WIDE).toFixed(1)
-  // The line has a gap where there is no figure.
+  // The curve has a gap where there is no figure.
   let line = ''
   let area = ''
   let begun: number | undefined

@@ -5,31 +5,31 @@ import { useEffect } from 'preact/hooks'
 import { t } from '../i18n/index.ts'
 import { Icon, StatusIcon } from './icon.tsx'
 
-export interface Told {
+export interface ToastText {
   text: string
   /** True when an action was refused: the toast has no check mark then. */
   isRefusal?: boolean
 }
 
-interface ShownToast extends Told {
+interface ShownToast extends ToastText {
   undo?: () => void
 }
 
 const SHOWN_MS = 8000
 const shown = signal<ShownToast | null>(null)
 
-export function say(told: string | Told, undo?: () => void): void {
-  shown.value = { ...(typeof told === 'string' ? { text: told } : told), ...(undo ? { undo } : {}) }
+export function showToast(toast: string | ToastText, undo?: () => void): void {
+  shown.value = { ...(typeof toast === 'string' ? { text: toast } : toast), ...(undo ? { undo } : {}) }
 }
 
 /** Waits for the action and reports its outcome. Returns undefined when the action failed. */
-export async function doing<Answer>(
+export async function reportOutcome<Answer>(
   act: Promise<Answer>,
-  done?: (answer: Answer) => string | Told,
+  done?: (answer: Answer) => string | ToastText,
 ): Promise<Answer | undefined> {
   try {
     const answer = await act
-    if (done) say(done(answer))
+    if (done) showToast(done(answer))
     return answer
   } catch (thrown) {
     const text = thrown instanceof Error ? thrown.message : String(thrown)

@@ -85,7 +85,7 @@ function Palette() {
       </label>
       <div id="find-hits" class="hits" role="listbox" aria-label={t('find.open')}>
         {hits.map((hit, i) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field that has the focus hears the keys
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field that has the focus handles the keys
           // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus
           <div key={hit.to} id={`hit-${i}`} role="option" aria-selected={i === chosen} onClick={() => go(hit)}>
             <Icon name={hit.icon} />

@@ -44,7 +44,7 @@ export function Keys() {
   // The time of the last `g`. The page's clock begins at 0, so 0 would be a `g` at the moment of loading.
   const begun = useRef(Number.NEGATIVE_INFINITY)
   useEffect(() => {
-    const heard = (event: KeyboardEvent) => {
+    const onKey = (event: KeyboardEvent) => {
       if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
         event.preventDefault()
         openFinder()
@@ -61,8 +61,8 @@ export function Keys() {
       else if (event.key === 'z') undoLast()
       else if (ACTIONS.includes(event.key)) press(event.key, event)
     }
-    addEventListener('keydown', heard)
-    return () => removeEventListener('keydown', heard)
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
   }, [route])
   return isShown.value ? <List /> : null
 }

@@ -95,8 +95,8 @@ let learning: Promise<void> | undefined
 function learnAbout(): Promise<void> {
   learning ??= ask<About>('/about')
     .then(
-      (told) => {
-        about.value = told
+      (answer) => {
+        about.value = answer
       },
       () => {},
     )

@@ -80,7 +80,7 @@ export const jobs: TextsOf<typeof english> = {
   'job.args.cut': 'начало; всего {size}',
   'job.args.all': 'Показать всё ({size})',
   'job.life': 'История',
-  'job.life.tries': {
+  'job.life.attempts': {
     one: '{n} сбой',
     few: '{n} сбоя',
     many: '{n} сбоев',
@@ -103,7 +103,7 @@ export const jobs: TextsOf<typeof english> = {
   'job.life.enqueued': 'Попало в очередь {queue}',
   'job.life.created': 'Отправлено',
   'job.event': 'Строка задачи',
-  'job.event.attempts': 'Запусков',
+  'job.event.attempts': 'Попыток',
   'job.event.code': 'Код',
   'job.event.started': 'Начато',
   'job.event.finished': 'Завершено',

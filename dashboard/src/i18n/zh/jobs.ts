@@ -65,7 +65,7 @@ export const jobs: TextsOf<typeof english> = {
   'job.args.cut': '{size} 的开头部分',
   'job.args.all': '显示全部 {size}',
   'job.life': '历史',
-  'job.life.tries': { other: '失败 {n} 次' },
+  'job.life.attempts': { other: '失败 {n} 次' },
   'job.life.waits': '等待第 {n} 次执行',
   'job.life.runs': '将要执行',
   'job.life.died': '终止',

@@ -1,11 +1,11 @@
 /** The state of a batch, and the button that cancels it. */
 
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { Batch } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { Pill } from '../../components/status.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 
 /** The status of a row that looks like the state of a batch. */
@@ -32,7 +32,7 @@ export function Cancel({ batch: { bid, description, pending }, small = false, re
       keep: t('task.keepRunning'),
     })
     if (!yes) return
-    await doing(tell('POST', `/batches/${encoded(bid)}/cancel`), () => t('batches.cancelled', { bid }))
+    await reportOutcome(sendRequest('POST', `/batches/${encoded(bid)}/cancel`), () => t('batches.cancelled', { bid }))
     await reload()
   }
   return (

@@ -93,7 +93,7 @@ function RunningList() {
   const items = data?.items ?? []
   const isNarrow = isFiltered(query)
   // The store knows the number of running jobs at once; the jobs themselves arrive with the next heartbeat.
-  const isUntold = (liveStats.value?.stats.busy ?? 0) > 0
+  const isUnreported = (liveStats.value?.stats.busy ?? 0) > 0
   const before = query.back === undefined ? 0 : query.back.split('\n').length * SHOWN
   return (
     <section class="panel list section">
@@ -109,8 +109,8 @@ function RunningList() {
         </Empty>
       )}
       {data && items.length === 0 && !isNarrow && (
-        <Empty icon="busy" title={t(isUntold ? 'busy.untold' : 'busy.idle')}>
-          {t(isUntold ? 'busy.untoldWhat' : 'busy.idleWhat')}
+        <Empty icon="busy" title={t(isUnreported ? 'busy.unreported' : 'busy.idle')}>
+          {t(isUnreported ? 'busy.unreportedWhat' : 'busy.idleWhat')}
         </Empty>
       )}
       {items.length > 0 && <RunningJobs all={items} reload={reload} />}

@@ -1,6 +1,6 @@
 /** The worker processes of Highkiq and Sidekiq, and the signals that they can receive. */
 
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { LiveProcess } from '../../api/types.ts'
 import { at, encoded, queryValue } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
@@ -8,7 +8,7 @@ import { OfSlots } from '../../components/slots.tsx'
 import { Pill } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { bytes, number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
@@ -139,7 +139,7 @@ function ProcessActs({ process, reload }: ProcessProps) {
     )
   }
   const send = async (act: 'quiet' | 'stop' | 'trace') => {
-    await doing(tell('POST', `/processes/${encoded(identity)}/${act}`), () => t(`busy.did.${act}`, { identity }))
+    await reportOutcome(sendRequest('POST', `/processes/${encoded(identity)}/${act}`), () => t(`busy.did.${act}`, { identity }))
     await reload()
   }
   const stop = async () => {
@@ -183,8 +183,8 @@ function SlotsButton({ process: { identity, ours, capsules }, reload }: ProcessP
     for (const { name: capsule, concurrency: before } of capsules) {
       const concurrency = slots.get(capsule)
       if (concurrency === before) continue
-      const sent = tell('PATCH', `/processes/${encoded(identity)}`, { concurrency, capsule })
-      await doing(sent, () => t('busy.did.resize', { identity }))
+      const sent = sendRequest('PATCH', `/processes/${encoded(identity)}`, { concurrency, capsule })
+      await reportOutcome(sent, () => t('busy.did.resize', { identity }))
     }
     await reload()
   }

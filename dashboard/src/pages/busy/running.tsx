@@ -1,12 +1,12 @@
 /** The running jobs, longest first. */
 
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { RunningJob } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { Progress } from '../../components/progress.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { duration, secondsSince } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { about, liveStats } from '../../live/live-stats.ts'
@@ -98,6 +98,6 @@ async function cancel({ jid, class: name }: RunningJob, reload: () => Promise<vo
     keep: t('task.keepRunning'),
   })
   if (!yes) return
-  await doing(tell('DELETE', `/jobs/${encoded(jid)}`), () => t('busy.cancelled', { jid }))
+  await reportOutcome(sendRequest('DELETE', `/jobs/${encoded(jid)}`), () => t('busy.cancelled', { jid }))
   await reload()
 }

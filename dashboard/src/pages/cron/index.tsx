@@ -1,6 +1,6 @@
 /** The cron entries. */
 
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { CronEntry, Page } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { Split } from '../../components/drawer.tsx'
@@ -10,7 +10,7 @@ import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Pill } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { number } from '../../format/number.ts'
 import { exact } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
@@ -143,7 +143,7 @@ function columns(reload: () => Promise<void>, addressOf: (name: string) => strin
 
 function CronActs({ entry: { name, paused }, reload }: { entry: CronEntry; reload(): Promise<void> }) {
   const act = async (what: 'run' | 'pause' | 'resume') => {
-    await doing(tell('POST', `/cron/${encoded(name)}/${what}`), () => t(`cron.did.${what}`, { name }))
+    await reportOutcome(sendRequest('POST', `/cron/${encoded(name)}/${what}`), () => t(`cron.did.${what}`, { name }))
     await reload()
   }
   return (

@@ -1,9 +1,9 @@
 /** Runs actions on jobs of a set: asks first if needed, and reports the outcome. */
 
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { Acted, JobSetEntry } from '../../api/types.ts'
 import { confirm } from '../../components/confirm.tsx'
-import { doing, say, type Told } from '../../components/toast.tsx'
+import { reportOutcome, showToast, type ToastText } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 import { askWhen, type Later } from '../job/later.tsx'
 import type { ActName, SetName } from './kinds.ts'
@@ -22,17 +22,17 @@ export async function act(
   if (name === 'delete' && !(await isMeant(set, jobs))) return false
   const later = name === 'reschedule' ? await askWhen(t('later.title', { n })) : {}
   if (!later) return false
-  const acted = await doing(tellOf(set, name, jobs, later))
+  const acted = await reportOutcome(requestOf(set, name, jobs, later))
   if (!acted) return false
   const { moved } = acted
   const undo = moved && (() => void putBack(set, moved).then(undone))
-  if (acted.done > 0) say(toastOf(name, acted), undo)
-  else say({ text: t('sets.refused', { n: acted.refused, why: acted.error ?? '' }), isRefusal: true })
+  if (acted.done > 0) showToast(toastOf(name, acted), undo)
+  else showToast({ text: t('sets.refused', { n: acted.refused, why: acted.error ?? '' }), isRefusal: true })
   return true
 }
 
-function tellOf(set: SetName, name: ActName, jobs: readonly Target[], later: Later | object): Promise<Acted> {
-  return tell<Acted>('POST', `/${set}/${name}`, { jobs: jobs.map(({ jid, key }) => ({ jid, key })), ...later })
+function requestOf(set: SetName, name: ActName, jobs: readonly Target[], later: Later | object): Promise<Acted> {
+  return sendRequest<Acted>('POST', `/${set}/${name}`, { jobs: jobs.map(({ jid, key }) => ({ jid, key })), ...later })
 }
 
 function isMeant(set: SetName, jobs: readonly Target[]): Promise<boolean> {
@@ -62,7 +62,7 @@ export function partsOf(jobs: readonly Target[]): { name: string; count: number 
     .slice(0, MOST_PARTS)
 }
 
-export function toastOf(name: ActName, { done, refused, error }: Acted): Told {
+export function toastOf(name: ActName, { done, refused, error }: Acted): ToastText {
   const text = t(`sets.done.${name}`, { n: done })
   if (refused === 0) return { text }
   return { text: `${text} ${t('sets.refused', { n: refused, why: error ?? '' })}`, isRefusal: true }
@@ -71,9 +71,9 @@ export function toastOf(name: ActName, { done, refused, error }: Acted): Told {
 /** Moves jobs back to their earlier times. Jobs that have run or moved in the meantime stay where they are. */
 async function putBack(set: SetName, moved: Required<Acted>['moved']): Promise<void> {
   const back = moved.map(({ jid, key, was }) =>
-    tell<Acted>('POST', `/${set}/reschedule`, { jobs: [{ jid, key }], at: was }),
+    sendRequest<Acted>('POST', `/${set}/reschedule`, { jobs: [{ jid, key }], at: was }),
   )
-  await doing(Promise.all(back), (all) => {
+  await reportOutcome(Promise.all(back), (all) => {
     const done = all.reduce((sum, one) => sum + one.done, 0)
     const why = all.find(({ error }) => error)?.error
     const texts = done > 0 || !why ? [t('sets.undone', { n: done })] : []

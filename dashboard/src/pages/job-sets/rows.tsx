@@ -64,12 +64,12 @@ export function Rows({ set, rows, desc, chosen, onChoose }: RowsProps) {
     },
     hasErrors && {
       name: 'tries',
-      title: t('sets.tries'),
+      title: t('sets.attempts'),
       class: 'num',
       cell: ({ job }) => (
         <>
           {number(job.failures)}
-          {job.retries !== null && <span class="dim hide-s"> {t('sets.triesOf', { n: job.retries + 1 })}</span>}
+          {job.retries !== null && <span class="dim hide-s"> {t('sets.attemptsOf', { n: job.retries + 1 })}</span>}
         </>
       ),
     },

@@ -4,11 +4,11 @@
  */
 
 import { signal } from '@preact/signals'
-import { ApiError, ask, tellOn } from '../../api/client.ts'
+import { ApiError, ask, streamAction } from '../../api/client.ts'
 import type { ErrorGroups, Sweeping } from '../../api/types.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { StatusBar } from '../../components/status.tsx'
-import { doing, say } from '../../components/toast.tsx'
+import { reportOutcome, showToast } from '../../components/toast.tsx'
 import { number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { refresh } from '../../live/live-stats.ts'
@@ -75,12 +75,12 @@ export function sweep(name: SweepName, { set, filter }: { set: SetName; filter: 
 /** Asks, and acts on all that are meant. Returns true when the action was started and has ended or was stopped. */
 export async function sweepAll(name: SweepName, count: () => Promise<Meant>): Promise<boolean> {
   if (running.value !== null) {
-    say({ text: t('sets.sweep.busy'), isRefusal: true })
+    showToast({ text: t('sets.sweep.busy'), isRefusal: true })
     return false
   }
-  const all = await doing(count())
+  const all = await reportOutcome(count())
   if (!all || !(await isMeant(name, all))) return false
-  await doing(run(name, all))
+  await reportOutcome(run(name, all))
   return true
 }
 
@@ -89,15 +89,15 @@ async function run(name: SweepName, { list, path, body, count, isExact }: Meant)
   let last: Sweeping = { done: 0, refused: 0, ended: false }
   running.value = { list, name, total: isExact ? count : null, now: last, stop: () => stop.abort() }
   try {
-    for await (const line of tellOn<Sweeping>(`${path}/${name}`, body, stop.signal)) {
+    for await (const line of streamAction<Sweeping>(`${path}/${name}`, body, stop.signal)) {
       last = line
       if (running.value) running.value = { ...running.value, now: line }
     }
     if (!last.ended) throw new ApiError('UNREACHABLE', t('sets.sweep.cut', { n: last.done }), 0)
-    say(toastOf(name, last))
+    showToast(toastOf(name, last))
   } catch (thrown) {
     if (!stop.signal.aborted) throw thrown
-    say(t('sets.sweep.stopped', { n: last.done }))
+    showToast(t('sets.sweep.stopped', { n: last.done }))
   } finally {
     running.value = null
   }

@@ -2,12 +2,12 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import { ask, tellText } from '../../api/client.ts'
+import { ask, sendText } from '../../api/client.ts'
 import type { JobClass, Pushed } from '../../api/types.ts'
 import { useKey } from '../../api/use-key.ts'
 import { at, encoded } from '../../base.ts'
 import { Icon } from '../../components/icon.tsx'
-import { say } from '../../components/toast.tsx'
+import { showToast } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import {
@@ -85,10 +85,10 @@ function AddDialog({ queue = '', class: name = '', onClose }: Start & { onClose(
     const query = hasFields ? { validate: true } : {}
     // A tracked job gets an id of its own, which a key would determine.
     const headers: Record<string, string> = answer?.tracked ? {} : { 'idempotency-key': keyOf(body, hasFields) }
-    const { jid, existing } = await tellText<Pushed>('/jobs', body, query, headers)
+    const { jid, existing } = await sendText<Pushed>('/jobs', body, query, headers)
     if (jid === null) return { form: t('job.duplicate.filtered') }
     if (existing) return { form: t('form.existing', { jid }) }
-    say({ text: t('form.added') })
+    showToast({ text: t('form.added') })
     route(at(`/jobs/${encoded(jid)}`))
     return undefined
   }

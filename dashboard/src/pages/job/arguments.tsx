@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
 import type { JobDetail } from '../../api/types.ts'
 import { Copy } from '../../components/copy.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { bytes } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { JsonWell } from './json.tsx'
@@ -15,7 +15,7 @@ export function Arguments({ job, path }: { job: JobDetail; path: string }) {
   const text = whole ?? job.argsText
   const isCut = job.args === null && whole === undefined
   const fetchAll = async () => {
-    const all = await doing(ask<JobDetail>(path, { key: job.key, whole: true }))
+    const all = await reportOutcome(ask<JobDetail>(path, { key: job.key, whole: true }))
     if (all) setWhole(all.argsText)
   }
   return (

@@ -1,10 +1,10 @@
 /** Cancels a job wherever it is: in its queue, or in the worker that runs it. */
 
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import { encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 
 interface CancelButtonProps {
@@ -27,10 +27,10 @@ export function CancelButton({ jid, queue, state, onDone }: CancelButtonProps) {
     })
     if (!isMeant) return
     const path = `/jobs/${encoded(jid)}`
-    const told = tell<{ outcome: 'removed' | 'signalled' | 'requested' }>('DELETE', path, undefined, {
+    const cancelled = sendRequest<{ outcome: 'removed' | 'signalled' | 'requested' }>('DELETE', path, undefined, {
       queue: state === 'running' ? null : queue,
     })
-    await doing(told, ({ outcome }) => t(`job.cancel.${outcome}`))
+    await reportOutcome(cancelled, ({ outcome }) => t(`job.cancel.${outcome}`))
     await onDone()
   }
   return (

@@ -2,11 +2,11 @@
 
 import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import { tellText } from '../../api/client.ts'
+import { sendText } from '../../api/client.ts'
 import type { Acted, Duplicated, JobDetail } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { Icon } from '../../components/icon.tsx'
-import { say } from '../../components/toast.tsx'
+import { showToast } from '../../components/toast.tsx'
 import { t, type Word } from '../../i18n/index.ts'
 import { ArgsField, bodyText, FormDialog, membersOf, type Settings, SettingsFields, wrongSettings } from './form.tsx'
 import { isJsonList } from './row-fields.ts'
@@ -60,9 +60,9 @@ function EditDialog({ job: now, path, onDone, onClose }: DialogProps & { onDone(
   const fixed = job.task ? 'form.fixed.tracked' : whyFixed(job)
   const send = async () => {
     if (!isJsonList(text)) return { args: t('job.edit.noList') }
-    const { done, error } = await tellText<Acted>(`${path}/edit`, bodyText(text, {}), { key: job.key })
-    if (done > 0) say({ text: t('job.edit.done') })
-    else say({ text: t('sets.refused', { n: 1, why: error ?? '' }), isRefusal: true })
+    const { done, error } = await sendText<Acted>(`${path}/edit`, bodyText(text, {}), { key: job.key })
+    if (done > 0) showToast({ text: t('job.edit.done') })
+    else showToast({ text: t('sets.refused', { n: 1, why: error ?? '' }), isRefusal: true })
     await onDone()
     return undefined
   }
@@ -97,9 +97,9 @@ function DuplicateDialog({ job, path, onClose }: DialogProps) {
     }
     if (Object.keys(wrong).length > 0) return wrong
     const body = bodyText(text === job.argsText ? null : text, membersOf(settings, before))
-    const { jid } = await tellText<Duplicated>(`${path}/duplicate`, body, { key: job.key })
+    const { jid } = await sendText<Duplicated>(`${path}/duplicate`, body, { key: job.key })
     if (jid === null) return { form: t('job.duplicate.filtered') }
-    say({ text: t('job.duplicate.done') })
+    showToast({ text: t('job.duplicate.done') })
     route(at(`/jobs/${encoded(jid)}`))
     return undefined
   }

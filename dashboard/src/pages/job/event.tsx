@@ -5,7 +5,7 @@ import { at, encoded } from '../../base.ts'
 import { Pill } from '../../components/status.tsx'
 import { When } from '../../components/time.tsx'
 import { number } from '../../format/number.ts'
-import { said } from '../../format/said.ts'
+import { messageText } from '../../format/message.ts'
 import { duration, exact } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { JsonWell, visible } from './json.tsx'
@@ -71,7 +71,7 @@ function Messages({ messages }: { messages: TaskEvent['messages'] }) {
             <span class="when dim" title={exact(time)}>
               <When at={time} />
             </span>
-            <bdi>{visible(said(text))}</bdi>
+            <bdi>{visible(messageText(text))}</bdi>
           </li>
         ))}
       </ol>

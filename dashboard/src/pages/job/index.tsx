@@ -8,7 +8,7 @@ import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Progress } from '../../components/progress.tsx'
 import { Pill } from '../../components/status.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { language, t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { type Data, useData } from '../../live/use-data.ts'
@@ -78,7 +78,7 @@ function Acts({ found: { data, reload }, jid }: { found: Data<FoundJob>; jid: st
   const set = setOf(state)
   if (state === 'ended' && (event?.status === 'failed' || event?.status === 'error')) {
     const retry = async () => {
-      await doing(retryRowsByJid([jid]), (acted) => toastOf('retry', acted))
+      await reportOutcome(retryRowsByJid([jid]), (acted) => toastOf('retry', acted))
       await reload()
     }
     return <ActButtons acts={ACTS.rejected} onAct={() => void retry()} />

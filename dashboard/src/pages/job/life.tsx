@@ -19,7 +19,7 @@ export function Life({ job, state }: { job: JobDetail; state: JobState }) {
     <>
       <div class="sec">
         <h3>{t('job.life')}</h3>
-        {job.failures > 0 && <span class="aside">{t('job.life.tries', { n: job.failures })}</span>}
+        {job.failures > 0 && <span class="aside">{t('job.life.attempts', { n: job.failures })}</span>}
       </div>
       <ol class="life">
         {steps.map(({ status, title, at, what }, i) => (

@@ -1,10 +1,10 @@
 /** Actions on selected jobs of several states, and on all that match. */
 
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { Acted, JobCounts, JobHit, SearchedState } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
-import { doing, say } from '../../components/toast.tsx'
+import { reportOutcome, showToast } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 import { act, partsOf, toastOf } from '../job-sets/actions.ts'
 import { ACTS, type Act, type ActName, setOf } from '../job-sets/kinds.ts'
@@ -38,7 +38,7 @@ export async function actOnSome(name: ActName, jobs: readonly JobHit[], undone: 
 /** Retries rejected rows, or dead ids of ordered queues. */
 async function retry(state: SearchedState, jobs: readonly JobHit[]): Promise<boolean> {
   const acting = state === 'rejected' ? retryRowsByJid(jobs.map(({ jid }) => jid)) : actOnIds('morgue/resurrect', jobs)
-  const acted = await doing(acting, (all) => toastOf('retry', all))
+  const acted = await reportOutcome(acting, (all) => toastOf('retry', all))
   return acted !== undefined && acted.done > 0
 }
 
@@ -47,7 +47,7 @@ async function actOnIds(path: 'morgue/resurrect' | 'morgue/delete' | 'waiting/de
   const sum: Acted = { done: 0, refused: 0 }
   for (const queue of new Set(jobs.map((job) => job.queue))) {
     const ids = jobs.flatMap((job) => (job.queue === queue ? (job.orderedId ?? []) : []))
-    const { ids: done } = await tell<{ ids: number }>('POST', `/ordered/${encoded(queue)}/${path}`, { ids })
+    const { ids: done } = await sendRequest<{ ids: number }>('POST', `/ordered/${encoded(queue)}/${path}`, { ids })
     sum.done += done
     sum.refused += ids.length - done
   }
@@ -71,16 +71,16 @@ async function remove(state: SearchedState, jobs: readonly JobHit[]): Promise<bo
   const acted = await (state === 'queued'
     ? deleted(jobs)
     : state === 'ordered' || state === 'morgue'
-      ? doing(actOnIds(state === 'morgue' ? 'morgue/delete' : 'waiting/delete', jobs))
-      : doing(cancelled(jobs)))
+      ? reportOutcome(actOnIds(state === 'morgue' ? 'morgue/delete' : 'waiting/delete', jobs))
+      : reportOutcome(cancelled(jobs)))
   if (!acted) return false
-  say(toastOf(isCancelled ? 'cancel' : 'delete', acted))
+  showToast(toastOf(isCancelled ? 'cancel' : 'delete', acted))
   return acted.done > 0
 }
 
 /** Cancels jobs, wherever they are by now. */
 function cancelled(jobs: readonly JobHit[]): Promise<Acted> {
-  return tell<Acted>('POST', '/jobs/cancel', { jobs: jobs.map(({ jid }) => ({ jid })) })
+  return sendRequest<Acted>('POST', '/jobs/cancel', { jobs: jobs.map(({ jid }) => ({ jid })) })
 }
 
 /** Deletes jobs of queues, each by a request of its own. */
@@ -92,7 +92,7 @@ async function deleted(jobs: readonly JobHit[]): Promise<Acted> {
 }
 
 async function deleteQueued({ jid, queue, key }: JobHit): Promise<void> {
-  const { done, error } = await tell<Acted>('DELETE', pathOf(queue, jid), undefined, { key })
+  const { done, error } = await sendRequest<Acted>('DELETE', pathOf(queue, jid), undefined, { key })
   if (done === 0) throw new Error(error)
 }
 

@@ -1,10 +1,10 @@
 /** Changes and resets the numbers of a limit. */
 
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { Limit, Page } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { limitName } from './name.ts'
@@ -40,11 +40,11 @@ export function LimitActions({ limit, reload }: ChangeProps) {
     if (!yes) return
     const settings = changesOf(before, fields, code.per ?? USUAL_PER)
     if (Object.keys(settings).length === 0) return
-    await doing(tell<Page<Limit>>('PATCH', path, settings), () => t('limits.changed'))
+    await reportOutcome(sendRequest<Page<Limit>>('PATCH', path, settings), () => t('limits.changed'))
     await reload()
   }
   const reset = async () => {
-    await doing(tell<Page<Limit>>('POST', `${path}/reset`), () => t('limits.wasReset'))
+    await reportOutcome(sendRequest<Page<Limit>>('POST', `${path}/reset`), () => t('limits.wasReset'))
     await reload()
   }
   return (

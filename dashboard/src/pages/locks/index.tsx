@@ -1,6 +1,6 @@
 /** The locks of unique jobs, and the jobs that have them. */
 
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { Acted, Page, UniqueLock } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { Head } from '../../components/head.tsx'
@@ -8,7 +8,7 @@ import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Paging } from '../../components/paging.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
@@ -85,8 +85,8 @@ function columns(reload: () => Promise<void>): Column<UniqueLock>[] {
 
 function Release({ lock: { key, jid }, reload }: { lock: UniqueLock; reload(): Promise<void> }) {
   const release = async () => {
-    const released = tell<Acted>('POST', `/locks/${encoded(key)}/release`, undefined, { jid })
-    await doing(released, ({ done }) => t(done > 0 ? 'locks.released' : 'locks.gone', { key, jid }))
+    const released = sendRequest<Acted>('POST', `/locks/${encoded(key)}/release`, undefined, { jid })
+    await reportOutcome(released, ({ done }) => t(done > 0 ? 'locks.released' : 'locks.gone', { key, jid }))
     await reload()
   }
   return (

@@ -19,7 +19,7 @@ import { RANGES, Ranges, spanOf } from './ranges.tsx'
 type Job = TopJobs['jobs'][number]
 const SORTINGS = ['seconds', 'processed', 'failed', 'p95'] as const
 type Sorting = (typeof SORTINGS)[number]
-/** The server measures the run times of so many classes, the first of the order; by p95 of all. */
+/** The server measures the run times of this many classes, the first in the order; sorted by p95, of all classes. */
 const MEASURED = 100
 
 export default function Metrics() {

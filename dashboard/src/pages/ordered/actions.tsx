@@ -1,10 +1,10 @@
 /** Pauses an ordered queue, and makes all waiting ids due. */
 
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { OrderedQueue } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
 import { Icon } from '../../components/icon.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 
 export function OrderedActs({
@@ -16,12 +16,12 @@ export function OrderedActs({
 }) {
   const path = `/ordered/${encoded(name)}`
   const toggle = async () => {
-    const said = t(paused ? 'queues.didResume' : 'queues.didPause', { name })
-    await doing(tell('POST', `${path}/${paused ? 'resume' : 'pause'}`), () => said)
+    const doneText = t(paused ? 'queues.didResume' : 'queues.didPause', { name })
+    await reportOutcome(sendRequest('POST', `${path}/${paused ? 'resume' : 'pause'}`), () => doneText)
     await reload()
   }
   const now = async () => {
-    await doing(tell<{ ids: number }>('POST', `${path}/waiting/now`, { all: true }), ({ ids }) =>
+    await reportOutcome(sendRequest<{ ids: number }>('POST', `${path}/waiting/now`, { all: true }), ({ ids }) =>
       t('ordered.dueNow', { n: ids }),
     )
     await reload()

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { OrderedQueue, Page } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
@@ -10,7 +10,7 @@ import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Paging } from '../../components/paging.tsx'
 import { FROM_THE_START, Search } from '../../components/search.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { number } from '../../format/number.ts'
 import { t, type Word } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
@@ -80,7 +80,7 @@ export function Ids<Item extends { id: string }>({
   const act = async ({ name, ask }: IdAct) => {
     const n = ids.length
     if (ask && !(await confirm({ title: t(ask.title, { n }), body: t(ask.body), act: t(ask.act, { n }) }))) return
-    await doing(tell<{ ids: number }>('POST', `${path}/${name}`, { ids }), ({ ids }) => t('ordered.did', { n: ids }))
+    await reportOutcome(sendRequest<{ ids: number }>('POST', `${path}/${name}`, { ids }), ({ ids }) => t('ordered.did', { n: ids }))
     choose(new Set())
     await done()
   }

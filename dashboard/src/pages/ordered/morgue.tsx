@@ -1,13 +1,13 @@
 /** The ids in the morgue of an ordered queue. */
 
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { OrderedDead, OrderedQueue } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { Icon } from '../../components/icon.tsx'
 import type { Column } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
@@ -25,7 +25,7 @@ export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promi
   const n = queue.morgueLength
   const isAllowed = about.value?.readOnly === false
   const act = async (name: 'resurrect' | 'delete', which: { all: true } | { ids: string[] }, done: Done) => {
-    await doing(tell<{ ids: number }>('POST', `${path}/${name}`, which), ({ ids }) => t('ordered.did', { n: ids }))
+    await reportOutcome(sendRequest<{ ids: number }>('POST', `${path}/${name}`, which), ({ ids }) => t('ordered.did', { n: ids }))
     await done()
   }
   const deleteAll = async (done: Done) => {

@@ -1,11 +1,11 @@
 /** The shards of an ordered queue: their lag and their owners. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { OrderedQueue, OrderedShard } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
 import { StatusIcon } from '../../components/icon.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { WaitBar } from '../../components/wait.tsx'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
@@ -71,7 +71,7 @@ function Reshard({ queue, onClose, reload }: { queue: OrderedQueue; onClose(): v
   const n = Number(shards)
   const isWhole = Number.isInteger(n) && n >= 1
   const change = async () => {
-    await doing(tell('POST', `/ordered/${encoded(queue.name)}/reshard`, { shards: n }), () =>
+    await reportOutcome(sendRequest('POST', `/ordered/${encoded(queue.name)}/reshard`, { shards: n }), () =>
       t('ordered.resharded', { n }),
     )
     await reload()

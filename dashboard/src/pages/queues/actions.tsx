@@ -1,11 +1,11 @@
 /** Pauses, resumes and clears a queue. */
 
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { LiveQueue } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 
 interface QueueActsProps {
@@ -19,9 +19,9 @@ export function QueueActs({ queue: { name, size, paused }, reload, isSmall = fal
   const kind = isSmall ? 'btn s' : 'btn'
   const toggle = async () => {
     const act = paused ? 'resume' : 'pause'
-    await doing(tell<{ ignoredBy?: string[] }>('POST', `${path}/${act}`), (told) =>
-      told?.ignoredBy && told.ignoredBy.length > 0
-        ? t('queues.ignored', { who: told.ignoredBy.join(', ') })
+    await reportOutcome(sendRequest<{ ignoredBy?: string[] }>('POST', `${path}/${act}`), (answer) =>
+      answer?.ignoredBy && answer.ignoredBy.length > 0
+        ? t('queues.ignored', { who: answer.ignoredBy.join(', ') })
         : t(paused ? 'queues.didResume' : 'queues.didPause', { name }),
     )
     await reload()
@@ -34,7 +34,7 @@ export function QueueActs({ queue: { name, size, paused }, reload, isSmall = fal
       count: size,
     })
     if (!yes) return
-    await doing(tell<{ done: number }>('POST', `${path}/clear`), ({ done }) => t('queues.cleared', { n: done, name }))
+    await reportOutcome(sendRequest<{ done: number }>('POST', `${path}/clear`), ({ done }) => t('queues.cleared', { n: done, name }))
     await reload()
   }
   const keyed = (key: string) => ({ [isSmall ? 'data-row-key' : 'data-key']: key })

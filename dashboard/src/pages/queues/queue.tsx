@@ -2,7 +2,7 @@
 
 import { useCallback } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { Acted, JobDetail, JobSummary, Queue, QueueWaits, Searched } from '../../api/types.ts'
 import { encoded, nameOf } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
@@ -15,7 +15,7 @@ import { Pill } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { EmptyTiles } from '../../components/tile.tsx'
 import { When } from '../../components/time.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { bytes, number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
@@ -59,8 +59,8 @@ export default function QueuePage() {
       keep: t('task.keepIt'),
     })
     if (!yes) return
-    const acted = await doing(
-      tell<Acted>('DELETE', pathOf(name, job.jid), undefined, { key: job.key }),
+    const acted = await reportOutcome(
+      sendRequest<Acted>('DELETE', pathOf(name, job.jid), undefined, { key: job.key }),
       ({ done, error }) => (done > 0 ? t('queues.deleted') : t('toast.failed', { why: error ?? '' })),
     )
     if (acted) change({ job: null })

@@ -1,9 +1,9 @@
 /** The limits of a task that can be changed while it runs; changes take effect at once. */
 
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { TaskStatus } from '../../api/types.ts'
 import { Icon } from '../../components/icon.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { number, share } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
@@ -19,7 +19,7 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
   const isOver = task.state === 'done' || task.state === 'cancelled'
   const isOff = about.value?.readOnly !== false || isOver
   const set = async (settings: object) => {
-    await doing(tell('PATCH', `/tasks/${id}`, settings), () => t('task.changed'))
+    await reportOutcome(sendRequest('PATCH', `/tasks/${id}`, settings), () => t('task.changed'))
     await reload()
   }
   const tolerated = typeof maxFailures === 'number' ? number(maxFailures) : (maxFailures ?? t('task.anyNumber'))

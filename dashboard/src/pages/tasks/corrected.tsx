@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { ApiError, sendFile } from '../../api/client.ts'
 import type { TaskRetried } from '../../api/types.ts'
 import { Icon } from '../../components/icon.tsx'
-import { say } from '../../components/toast.tsx'
+import { showToast } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 import { FILE_ENDINGS } from './drop.tsx'
 import { retriedText } from './retry.tsx'
@@ -21,7 +21,7 @@ export function useCorrected(task: string, reload: () => Promise<void>): Correct
   const send = async (file: File) => {
     setState({ isSending: true, error: undefined })
     try {
-      say(retriedText(await sendFile<TaskRetried>(`/tasks/${task}/retry`, {}, file)))
+      showToast(retriedText(await sendFile<TaskRetried>(`/tasks/${task}/retry`, {}, file)))
       setState({ isSending: false, error: undefined })
     } catch (thrown) {
       setState({ isSending: false, error: thrown instanceof ApiError ? thrown : new ApiError('', String(thrown), 0) })

@@ -1,11 +1,11 @@
-/** Ends a row that waits for another system, by hand. */
+/** Lets an operator end a row that waits for another system. */
 
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { TaskEvent } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { When } from '../../components/time.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 
 export function isDeferred({ status, deferredUntil }: Pick<TaskEvent, 'status' | 'deferredUntil'>): boolean {
@@ -23,7 +23,7 @@ export function Deadline({ until }: { until: string | undefined }) {
 
 export function DeferredActions({ jid, reload }: { jid: string; reload(): Promise<void> }) {
   const end = async (how: 'finish' | 'fail', body: object) => {
-    await doing(tell('POST', `/jobs/${encoded(jid)}/${how}`, body), () => t(`task.deferred.${how}.did`))
+    await reportOutcome(sendRequest('POST', `/jobs/${encoded(jid)}/${how}`, body), () => t(`task.deferred.${how}.did`))
     await reload()
   }
   const finish = async () => {

@@ -7,7 +7,7 @@ import type { DryRun, TaskImported } from '../../api/types.ts'
 import { useKey } from '../../api/use-key.ts'
 import { at } from '../../base.ts'
 import { Icon } from '../../components/icon.tsx'
-import { say } from '../../components/toast.tsx'
+import { showToast } from '../../components/toast.tsx'
 import { bytes } from '../../format/number.ts'
 import { language, t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
@@ -83,16 +83,16 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
       const headers = { 'idempotency-key': keyOf(JSON.stringify(query), form.file) }
       const { id, total, error } = await sendFile<TaskImported>(IMPORT, query, form.file, headers)
       // The rows before the error are stored and run; the page of the task shows the rest.
-      if (error) say({ text: `${t('import.wrong')}: ${error.message}`, isRefusal: true })
+      if (error) showToast({ text: `${t('import.wrong')}: ${error.message}`, isRefusal: true })
       if (isClosed()) {
-        if (!error) say(t('import.sent', { file: form.file.name, n: total }))
+        if (!error) showToast(t('import.sent', { file: form.file.name, n: total }))
         return
       }
       onClose()
       route(at(`/tasks/${id}`))
     } catch (thrown) {
       const error = asError(thrown)
-      if (isClosed()) say({ text: `${t('import.wrong')}: ${error.message}`, isRefusal: true })
+      if (isClosed()) showToast({ text: `${t('import.wrong')}: ${error.message}`, isRefusal: true })
       setFailure(error)
       setStep(undefined)
     }

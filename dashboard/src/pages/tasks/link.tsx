@@ -1,10 +1,10 @@
 /** The links for a submitter, which need no login: copies a new one, or revokes all. */
 
-import { ask, type Query, tell } from '../../api/client.ts'
+import { ask, type Query, sendRequest } from '../../api/client.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { copy } from '../../components/copy.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 
@@ -66,7 +66,7 @@ async function copyLink({ path, meta }: LinksProps): Promise<void> {
           </label>
         )}
         <span class="dim small">
-          {t('link.whoever')}
+          {t('link.noLogin')}
           {about.value?.hidesValues && ` ${t('link.hides')}`}
         </span>
       </>
@@ -76,7 +76,7 @@ async function copyLink({ path, meta }: LinksProps): Promise<void> {
     isDangerous: false,
   })
   if (!yes) return
-  const link = await doing(ask<{ url: string }>(`${path}/link`, { ...meta, ...choice }))
+  const link = await reportOutcome(ask<{ url: string }>(`${path}/link`, { ...meta, ...choice }))
   if (link) await copy(location.origin + link.url)
 }
 
@@ -87,5 +87,5 @@ async function revoke({ path, meta }: LinksProps): Promise<void> {
     act: t('link.revoke'),
     keep: t('link.keep'),
   })
-  if (yes) await doing(tell('POST', `${path}/links/revoke`, undefined, meta), () => t('link.revoked'))
+  if (yes) await reportOutcome(sendRequest('POST', `${path}/links/revoke`, undefined, meta), () => t('link.revoked'))
 }

@@ -1,6 +1,6 @@
 /** Retries rows of several tasks, each named by its jid. */
 
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { Acted, TaskRetried } from '../../api/types.ts'
 
 /** Retries the rows as they are, by a request for each task. */
@@ -11,7 +11,7 @@ export async function retryRowsByJid(jids: readonly string[]): Promise<Acted> {
     const some = jids.filter((jid) => taskOf(jid) === id)
     const rows = some.map((jid) => ({ index: Number.parseInt(jid.slice(16), 16) }))
     try {
-      const { rows: done } = await tell<TaskRetried>('POST', `/tasks/${id}/retry`, { rows })
+      const { rows: done } = await sendRequest<TaskRetried>('POST', `/tasks/${id}/retry`, { rows })
       sum.done += done
       sum.refused += rows.length - done
     } catch (thrown) {

@@ -1,20 +1,20 @@
 /** Retries rejected rows. The page asks first, with their number, unless there are few. */
 
 import { signal } from '@preact/signals'
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { TaskRetried, TaskRetryDelayed, TaskStatus } from '../../api/types.ts'
 import { confirm } from '../../components/confirm.tsx'
-import { doing, say, type Told } from '../../components/toast.tsx'
+import { reportOutcome, showToast, type ToastText } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 
-/** The toast with *Undo* is shown for as long. */
+/** Seconds for which the toast with *Undo* is shown; the server waits as long. */
 const UNDO_SECONDS = 8
 /** Up to this many rows are retried without a question. */
 const ASKED_ABOVE = 20
 
 type Rejected = 'failed' | 'error' | 'cancelled'
 
-/** The rows to retry, in the form that the API takes. */
+/** The rows to retry, in the form that the API accepts. */
 export interface RetryFilter {
   status: Rejected[]
   /** null selects the rows without a code. */
@@ -69,18 +69,18 @@ export async function retryRows(
   const isDelayed = n() > ASKED_ABOVE
   const status = isWithCancelled.value ? [...filter.status, 'cancelled'] : filter.status
   if (isDelayed) {
-    const delayed = await doing(
-      tell<TaskRetryDelayed>('POST', `/tasks/${id}/retry`, { ...filter, status }, { undoSeconds: UNDO_SECONDS }),
+    const delayed = await reportOutcome(
+      sendRequest<TaskRetryDelayed>('POST', `/tasks/${id}/retry`, { ...filter, status }, { undoSeconds: UNDO_SECONDS }),
     )
-    if (delayed) say(t('task.retrySoon', { n: delayed.rows, seconds: UNDO_SECONDS }), () => void undo(id, delayed))
+    if (delayed) showToast(t('task.retrySoon', { n: delayed.rows, seconds: UNDO_SECONDS }), () => void undo(id, delayed))
     return
   }
-  await doing(tell<TaskRetried>('POST', `/tasks/${id}/retry`, { ...filter, status }), retriedText)
+  await reportOutcome(sendRequest<TaskRetried>('POST', `/tasks/${id}/retry`, { ...filter, status }), retriedText)
   await reload()
 }
 
 /** Says how many rows run again, and how many could not or were not corrected. */
-export function retriedText({ rows, unchanged, dropped, refused }: TaskRetried): Told {
+export function retriedText({ rows, unchanged, dropped, refused }: TaskRetried): ToastText {
   const not = dropped + refused
   const parts = [
     t('task.retried', { n: rows }),
@@ -91,7 +91,7 @@ export function retriedText({ rows, unchanged, dropped, refused }: TaskRetried):
 }
 
 async function undo(task: string, { undo }: Pick<TaskRetryDelayed, 'undo'>): Promise<void> {
-  await doing(tell<{ undone: boolean }>('POST', `/tasks/${task}/retry/undo`, { undo }), ({ undone }) =>
+  await reportOutcome(sendRequest<{ undone: boolean }>('POST', `/tasks/${task}/retry/undo`, { undo }), ({ undone }) =>
     undone ? t('task.retryUndone') : { text: t('task.retryBegun'), isRefusal: true },
   )
 }

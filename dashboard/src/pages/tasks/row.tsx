@@ -1,6 +1,6 @@
 /** One row of a task and its history. */
 
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { TaskEvent, TaskRetried, TaskStatus } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { Copy } from '../../components/copy.tsx'
@@ -9,8 +9,8 @@ import { Icon, StatusIcon } from '../../components/icon.tsx'
 import { ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Pill } from '../../components/status.tsx'
 import { When } from '../../components/time.tsx'
-import { doing } from '../../components/toast.tsx'
-import { lastSaid, said } from '../../format/said.ts'
+import { reportOutcome } from '../../components/toast.tsx'
+import { lastMessageText, messageText } from '../../format/message.ts'
 import { duration } from '../../format/time.ts'
 import { language, t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
@@ -30,7 +30,7 @@ export function RowDrawer({ task, jid, onClose }: { task: TaskStatus; jid: strin
     if (!event) return
     // The row is retried unchanged, since the shown arguments may be redacted.
     const rows = [{ index: event.index }]
-    await doing(tell<TaskRetried>('POST', `/tasks/${task.id}/retry`, { rows }), retriedText)
+    await reportOutcome(sendRequest<TaskRetried>('POST', `/tasks/${task.id}/retry`, { rows }), retriedText)
     await reload()
   }
   const canRetry = about.value?.readOnly === false && event && REJECTED.includes(event.status) && event.args !== null
@@ -78,14 +78,14 @@ export function RowDrawer({ task, jid, onClose }: { task: TaskStatus; jid: strin
 function Life({ event }: { event: TaskEvent }) {
   const { messages, status, code, args, startedAt, finishedAt, attempts } = event
   // The start is shown below.
-  const told = messages.filter(({ text }) => text !== 'working' || startedAt === null)
+  const shown = messages.filter(({ text }) => text !== 'working' || startedAt === null)
   return (
     <>
       {REJECTED.includes(status) && (
         <div class={`err ${status}`}>
           <b>{code ?? t(`status.${status}`)}</b>
           <p>
-            <bdi>{lastSaid(messages)}</bdi>
+            <bdi>{lastMessageText(messages)}</bdi>
           </p>
         </div>
       )}
@@ -108,13 +108,13 @@ function Life({ event }: { event: TaskEvent }) {
             {startedAt !== null && <p>{duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1000)}</p>}
           </li>
         )}
-        {[...told].reverse().map((message, i) => (
-          <li key={told.length - i} class="enqueued">
+        {[...shown].reverse().map((message, i) => (
+          <li key={shown.length - i} class="enqueued">
             <StatusIcon status="enqueued" />
             <span class="when">
               <When at={message.at} />
             </span>
-            <bdi>{said(message.text)}</bdi>
+            <bdi>{messageText(message.text)}</bdi>
           </li>
         ))}
         {startedAt !== null && (

@@ -8,7 +8,7 @@ import { IN_ORDER, Status } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
 import { number } from '../../format/number.ts'
-import { lastSaid } from '../../format/said.ts'
+import { lastMessageText } from '../../format/message.ts'
 import { language, t } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
@@ -126,7 +126,7 @@ function columnsOf(rows: readonly TaskEvent[], linkTo: (jid: string) => string):
       cell: ({ messages, code, args, status, deferredUntil }) => (
         <>
           {fields[0] !== undefined && <bdi class="only-s cut b">{shown(fieldOf(args, fields[0]))}</bdi>}
-          <bdi class="cut block">{lastSaid(messages) ?? '–'}</bdi>
+          <bdi class="cut block">{lastMessageText(messages) ?? '–'}</bdi>
           {code !== null && (
             <span class="sub cut">
               <code>{code}</code>
@@ -140,7 +140,7 @@ function columnsOf(rows: readonly TaskEvent[], linkTo: (jid: string) => string):
         </>
       ),
     },
-    { name: 'runs', title: t('task.runs'), class: 'num hide-m', cell: ({ attempts }) => number(attempts) },
+    { name: 'runs', title: t('task.attemptsColumn'), class: 'num hide-m', cell: ({ attempts }) => number(attempts) },
     { name: 'ended', title: t('tasks.ended'), class: 'num dim', cell: ({ finishedAt }) => <When at={finishedAt} /> },
   ]
 }

@@ -1,9 +1,9 @@
 /** The actions on tasks: which of them a task allows, and how they are done on several tasks. */
 
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { TaskStatus } from '../../api/types.ts'
 import { confirm } from '../../components/confirm.tsx'
-import { say } from '../../components/toast.tsx'
+import { showToast } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 
 export const TASK_ACTS = ['pause', 'resume', 'retry', 'cancel', 'delete'] as const
@@ -37,9 +37,9 @@ export function canAct(act: TaskAct, task: TaskStatus): boolean {
 const ASKED = ['retry', 'cancel', 'delete'] as const
 
 const requestOf = (act: TaskAct, { id }: TaskStatus): Promise<unknown> => {
-  if (act === 'delete') return tell('DELETE', `/tasks/${id}`)
+  if (act === 'delete') return sendRequest('DELETE', `/tasks/${id}`)
   const body = act === 'retry' ? { status: ['failed', 'error'] } : undefined
-  return tell('POST', `/tasks/${id}/${act}`, body)
+  return sendRequest('POST', `/tasks/${id}/${act}`, body)
 }
 
 /** Does an action on those of the tasks that allow it, one after the other. The page asks first if it changes rows. */
@@ -68,7 +68,7 @@ export async function actOnTasks(act: TaskAct, tasks: readonly TaskStatus[]): Pr
     }
   }
   const text = t(`tasks.did.${act}`, { n: done })
-  say(
+  showToast(
     failure === undefined
       ? text
       : { text: `${text} ${t('toast.failed', { why: messageOf(failure) })}`, isRefusal: true },

@@ -3,7 +3,7 @@
 import { useCallback, useState } from 'preact/hooks'
 import { useLocation, useRoute } from 'preact-iso'
 import { reasonText } from '../../../../src/alerts/texts.ts'
-import { tell } from '../../api/client.ts'
+import { sendRequest } from '../../api/client.ts'
 import type { TaskStatus } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
@@ -13,7 +13,7 @@ import { Head } from '../../components/head.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { When } from '../../components/time.tsx'
-import { doing } from '../../components/toast.tsx'
+import { reportOutcome } from '../../components/toast.tsx'
 import { bytes, number } from '../../format/number.ts'
 import { language, t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
@@ -116,8 +116,8 @@ function Acts({ task, corrected, reload, onGoing }: ActsProps) {
   const isOver = canAct('delete', task)
   const retried = rejectedOf(task)
   const open = counts.enqueued + counts.working
-  const act = async (name: string, said: string, body?: unknown) => {
-    await doing(tell('POST', `/tasks/${id}/${name}`, body), () => said)
+  const act = async (name: string, doneText: string, body?: unknown) => {
+    await reportOutcome(sendRequest('POST', `/tasks/${id}/${name}`, body), () => doneText)
     await reload()
   }
   const cancel = async () => {
@@ -138,8 +138,8 @@ function Acts({ task, corrected, reload, onGoing }: ActsProps) {
     })
     if (!yes) return
     onGoing(true)
-    const gone = tell('DELETE', `/tasks/${id}`).then(() => true)
-    if (await doing(gone, () => t('task.deleted', { name: task.name }))) route(at('/tasks'))
+    const gone = sendRequest('DELETE', `/tasks/${id}`).then(() => true)
+    if (await reportOutcome(gone, () => t('task.deleted', { name: task.name }))) route(at('/tasks'))
     else onGoing(false)
   }
   return (

@@ -5,14 +5,14 @@ import { relative } from './time.ts'
 
 const WAITS = /^waiting for retry (\d+) at (\d{4}-\S+Z)$/
 
-export function said(text: string): string {
+export function messageText(text: string): string {
   const [, n, at] = WAITS.exec(text) ?? []
   return n === undefined || at === undefined ? text : t('task.waits', { n: Number(n), at: relative(at) })
 }
 
 /** Returns the last message; while a row waits for its retry, with the reason. */
-export function lastSaid(messages: readonly { text: string }[]): string | undefined {
+export function lastMessageText(messages: readonly { text: string }[]): string | undefined {
   const texts = messages.map(({ text }) => text).filter((text) => text !== 'working')
   const last = texts.at(-1)
-  return last !== undefined && WAITS.test(last) ? texts.slice(-2).map(said).join('; ') : last
+  return last !== undefined && WAITS.test(last) ? texts.slice(-2).map(messageText).join('; ') : last
 }
