@@ -1,12 +1,12 @@
-// What workloads are made of: enqueue and drain, fill and work off, send and wait. Each checks the effects of all jobs.
+// What workloads are made of: enqueue and drain, fill and process, send and wait. Each checks the effects of all jobs.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkEffects } from './effects.js'
 import { quantile } from './statistics.js'
 
 const DEFAULTS = { payload: 100, queues: 1, concurrency: 50, processes: 1, handler: 'noop' }
-/** An idle worker is not measured so soon after its start. */
+/** An idle worker is measured this long after its start. */
 const SETTLE_MS = 1000
-/** A worker that ran no job for so long has lost the rest. */
+/** A worker that ran no job for this long has lost the rest. */
 const STALLED_MS = 30_000
 
 /** A share of the jobs and of the warm-up, for slow workloads. */

@@ -10,5 +10,5 @@ test('a new customer gets a welcome', async () => {
 })
 
 test('a row with a wrong price is rejected', async () => {
-  await expect(SavePrice.performInline({ sku: 'a-2', price: '12,5O' })).rejects.toThrow('"12,5O" is no price')
+  await expect(SavePrice.performInline({ sku: 'a-2', price: '12,5O' })).rejects.toThrow('"12,5O" is not a price')
 })

@@ -3,7 +3,7 @@
 import { EXPECTED } from './columns.js'
 import { count, duration, padEnd, padStart, painter, plural, rate, shorten, shown, widthOf } from './text.js'
 
-/** The width where the stream is no terminal. */
+/** The width where the stream is not a terminal. */
 const WIDTH = 100
 const WIDEST_SKU = 20
 

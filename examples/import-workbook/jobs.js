@@ -13,7 +13,7 @@ export const ImportProduct = hq.job('ImportProduct', { retry: 3 }, async (ctx, r
   const sku = String(row.SKU).trim()
   const price = Number(row.Price)
   if (sku === '') refuse('no_sku', 'SKU', 'is empty')
-  if (row.Price === '' || !(price > 0)) refuse('bad_price', 'Price', `"${row.Price}" is no price`)
+  if (row.Price === '' || !(price > 0)) refuse('bad_price', 'Price', `"${row.Price}" is not a price`)
   if (!CATEGORIES.includes(row.Category)) refuse('no_category', 'Category', `there is no "${row.Category}"`)
   const other = catalogue.get(sku)
   // The same job may come twice, after a crash: then the product is its own.

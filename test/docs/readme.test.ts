@@ -19,7 +19,7 @@ async function rowsOf(file: string): Promise<unknown[][]> {
 test('the README does what it says, with the packed package', { timeout: 300_000 }, async () => {
   const project = new PackedProject('README.md', ['jobs.ts', 'main.ts', 'products.csv'])
   expect(project.run('npx tsx main.ts').stdout).toMatch(/100%\n1 imported, 2 rejected\n$/)
-  const reason = (price: string) => `price: "${price}" is no price`
+  const reason = (price: string) => `price: "${price}" is not a price`
   const key = expect.stringMatching(/^[0-9a-f]{16}:[12]:1$/)
   const rejected = [
     ['a-2', '12,5O', 3, key, 'failed', 'price', reason('12,5O'), 1],

@@ -72,7 +72,7 @@ test('the sample is imported, and its rejected rows are corrected until none is 
   const soFar = page.getByRole('status')
   await soFar.getByText('90 of 100 products are in the catalogue, 10 refused. Done.').waitFor()
   await page.locator('#rows tr').nth(9).waitFor()
-  expect(await page.locator('#rows tr').first().innerText()).toMatch(/11\s+Price: "dear" is no price/)
+  expect(await page.locator('#rows tr').first().innerText()).toMatch(/11\s+Price: "dear" is not a price/)
   const downloading = page.waitForEvent('download')
   await page.getByRole('link', { name: 'All of them as a workbook' }).click()
   const download = await downloading

@@ -28,7 +28,7 @@ test('a form becomes a task; its rejected rows are corrected and retried', { tim
   const reasons = events.items.map(({ index, messages }) => [index, messages.at(-1)?.text])
   expect(reasons).toEqual([
     [3, 'name: a product needs a name'],
-    [7, 'price: "x" is no price'],
+    [7, 'price: "x" is not a price'],
   ])
   const corrections = events.items.map(({ index, args: [product] }) => ({
     index,
@@ -60,7 +60,7 @@ test('a form becomes a task; its rejected rows are corrected and retried', { tim
   }
   await page.getByRole('button', { name: 'Try these again' }).click()
   await soFar.getByText('199 of 200 are signed up, 1 refused. That is all of them.').waitFor()
-  await page.getByText('"free" is no price').waitFor()
+  await page.getByText('"free" is not a price').waitFor()
   await page.getByLabel('price of row 25').fill('1')
   await page.getByRole('button', { name: 'Try these again' }).click()
   await soFar.getByText('200 of 200 are signed up, 0 refused.').waitFor()
