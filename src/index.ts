@@ -92,7 +92,7 @@ export type {
   DeferOptions,
   JobContext,
   Progress,
-  Said as AttemptMessage,
+  AttemptMessage,
   TaskOfJob,
 } from './job/context.ts'
 export type {

@@ -7,7 +7,7 @@ export type Alert<Time = Date> =
   | {
       kind: 'retries-share-error'
       level: 'error'
-      /** Without numbers of more than five digits, ids, times and addresses. */
+      /** The message of the error, without numbers of more than five digits, ids, times and addresses. */
       error: string
       /** The `cause` of a filter that finds these retries. */
       filter: string
@@ -35,7 +35,7 @@ export type Alert<Time = Date> =
 
 export type AlertKind = Alert['kind']
 
-/** For each kind the smallest figures with which it is sent; `false`: never. */
+/** The smallest figures with which an alert of each kind is sent; `false` sends none. */
 export interface Thresholds {
   readonly 'retries-share-error'?: false | { count?: number }
   readonly 'process-silent'?: false | { busy?: number }

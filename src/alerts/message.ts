@@ -28,7 +28,7 @@ export interface Report {
 }
 
 export interface Message {
-  /** The same for each try to send the same changes, so that a receiver can drop a second copy. */
+  /** Identifies the changes: each attempt to send them has the same id, so that a receiver can drop a second copy. */
   id: string
   app: string
   at: Date

@@ -48,7 +48,7 @@ test.each<[unknown, string]>([
   [{ to: [{ slack, kinds: ['no-worker'] }] }, "kinds must be a list of 'retries-share-error', 'process-silent'"],
   [{ to: [{ slack }], after: -1 }, 'after must be 0 seconds to 1 day (got -1 seconds)'],
   [{ to: [{ slack }], every: '2d' }, 'every must be 1 seconds to 1 day (got 172800 seconds)'],
-  [{ to: [{ slack }], after: 'soon' }, '"soon" is no time'],
+  [{ to: [{ slack }], after: 'soon' }, '"soon" is not a time'],
   [{ to: [{ slack }], thresholds: { dead: 5 } }, 'thresholds: there is no alert dead; there are retries-share-error'],
   [{ to: [{ slack }], thresholds: { 'no-process': 5 } }, 'no-process must be false or { waiting: number } (got 5)'],
   [{ to: [{ slack }], thresholds: { 'no-process': { size: 5 } } }, 'there is no option size; there are waiting'],
@@ -63,7 +63,7 @@ test.each<[unknown, string]>([
     'from must be a time of the day such as \'22:00\' (got "9:00")',
   ],
   [{ to: [{ slack }], quietHours: { from: '22:00' } }, 'quietHours needs from and to'],
-  [{ to: [{ slack }], quietHours: { from: '07:00', to: '07:00' } }, 'quietHours from 07:00 to 07:00 is no time'],
+  [{ to: [{ slack }], quietHours: { from: '07:00', to: '07:00' } }, 'quietHours from 07:00 to 07:00 cover no time'],
   [
     { to: [{ slack, quietHours: { from: '22:00', to: '7' } }] },
     "to[0]: quietHours: to must be a time of the day such as '07:00', or '24:00'",

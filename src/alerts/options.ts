@@ -14,7 +14,7 @@ interface TargetOptions {
   name?: string
   /** The kinds of alerts that this target gets; default all. */
   kinds?: readonly AlertKind[]
-  /** In place of those of all targets; `false`: none. */
+  /** Replaces the quiet hours of all targets for this one; `false`: it has none. */
   quietHours?: QuietHours | readonly QuietHours[] | false
 }
 

@@ -25,7 +25,7 @@ export class QueueGrowth {
     this.#samples.push({ at, sizes: new Map(largest.map(({ name, size }) => [name, size])) })
   }
 
-  /** Whether there are samples of now and of so many minutes ago. */
+  /** Whether there are samples of `now` and of `minutes` before it. */
   isKnown(now: number, minutes: number): boolean {
     return this.#near(now) !== undefined && this.#near(now - minutes * MINUTE) !== undefined
   }

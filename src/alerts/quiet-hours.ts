@@ -38,7 +38,7 @@ export function checkQuietHours(
     }
     if (from === to) {
       throw invalidOption(
-        `${where}: quietHours from ${from} to ${to} is no time; for whole days use { from: '00:00', to: '24:00' }`,
+        `${where}: quietHours from ${from} to ${to} cover no time: for whole days use { from: '00:00', to: '24:00' }`,
       )
     }
   }

@@ -84,7 +84,7 @@ export interface QueueOptions {
   limit?: LimitOptions
   /** The name of another queue: both have its limit together, as while one of them is renamed. */
   limitOf?: string
-  /** As the option of a job, for the jobs of this queue that have none of their own. */
+  /** The option `keepFinished` for the jobs of this queue that have none of their own. */
   keepFinished?: KeepFinished
   /** The most jobs that wait in the queue: a push of another one throws QUEUE_FULL. Retries are never refused. */
   maxLength?: number

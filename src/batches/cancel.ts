@@ -10,7 +10,7 @@ import { jobsOf, needleOf } from './jobs.ts'
 /** The part of an app or of a worker that cancelling needs. */
 export type Canceller = Pick<AppPort, 'store' | 'now' | 'effects' | 'keepEnd'>
 
-/** A call cancels for so long; a worker continues. */
+/** A call cancels for at most this many milliseconds; then a worker continues. */
 const CANCELLING_MS = 2000
 const PAGE = 500
 const CANCELLED = { kind: 'cancelled', begun: false } as const

@@ -25,7 +25,7 @@ export function fitTables(): void {
   fits = true
 }
 
-/** Returns the columns of the terminal after `fitTables`; Infinity otherwise, or when standard output is no terminal. */
+/** Returns the columns of the terminal after `fitTables`; Infinity otherwise, or when standard output is not a terminal. */
 export function tableWidth(): number {
   const { isTTY, columns } = current.stdout
   return fits && isTTY && columns > 0 ? columns : Number.POSITIVE_INFINITY

@@ -103,7 +103,7 @@ function narrowed<Row>(widest: readonly number[], columns: readonly Column<Row>[
   return widths
 }
 
-/** Cuts a text to so many columns of the screen. */
+/** Cuts a text to a number of columns of the screen. */
 function cut(text: string, to: number): string {
   if (width(text) <= to) return text
   let shown = ''

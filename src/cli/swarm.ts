@@ -56,7 +56,7 @@ class Swarm {
   readonly #isCopy = signalCopies()
   /** Whether any child was ever ready: the app can be loaded, so later failures may be temporary. */
   #booted = false
-  /** Whether systemd was told that all children are ready. */
+  /** Whether systemd was notified that all children are ready. */
   #announced = false
   #stopRequested = false
   /** Whether no more children are started. */

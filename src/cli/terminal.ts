@@ -7,7 +7,7 @@ import { CliError } from './usage.ts'
 
 /**
  * Asks `question`, given without its question mark.
- * @throws CliError when the answer is not yes, or standard input is no terminal
+ * @throws CliError when the answer is not yes, or standard input is not a terminal
  */
 export async function confirm(question: string, yes: boolean | undefined): Promise<void> {
   if (yes) return

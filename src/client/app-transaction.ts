@@ -275,7 +275,7 @@ function noTransaction(url: string, isOwn: boolean): HighkiqError {
   return new HighkiqError('NO_TRANSACTION', `${url} stores no jobs through a connection of PostgreSQL: ${advice}`)
 }
 
-/** The codes of a lost connection, also of a program between, of a server that ends or fails, and of an unknown outcome. */
+/** The codes of a lost connection, also of a proxy in between, of a server that stops or fails, and of an unknown outcome. */
 const UNCLEAR = /^(08|57P|58|XX|40003)/
 
 /** Returns whether the server itself has answered that it did not commit. */

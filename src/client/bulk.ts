@@ -76,7 +76,7 @@ export function planBulk<Args extends unknown[]>(bulk: Bulk<Args>, clock: Clock)
     cache: bulk.isUniform && !times && !jids ? {} : undefined,
     request(args, i) {
       if (!Array.isArray(args)) {
-        throw invalid(`${name}: job ${i} of the bulk is no list: each is the list of a job's arguments, so write [row]`)
+        throw invalid(`${name}: job ${i} of the bulk must be an array of arguments, such as [row]`)
       }
       const request = bulk.requestOf(args as Args, jids && { jid: jids.of(i) })
       // The time in seconds since the epoch.
@@ -95,7 +95,7 @@ function timesOf(
 ): Each<number> | undefined {
   const { at, spreadInterval } = options
   if (spreadInterval !== undefined) {
-    if (at !== undefined) throw invalid(`${name}: say either at or spreadInterval, not both`)
+    if (at !== undefined) throw invalid(`${name}: give at or spreadInterval, not both`)
     if (!(Number.isFinite(spreadInterval) && spreadInterval > 0)) {
       throw invalid(`${name}: spreadInterval must be a number of seconds above 0`)
     }
@@ -120,7 +120,7 @@ function timesOf(
 function jidsOf({ name, rows, options: { jid } }: Pick<Bulk, 'name' | 'rows' | 'options'>): Each<string> | undefined {
   if (jid === undefined) return undefined
   if (typeof jid === 'string') {
-    return eachOf(rows, [jid], () => `${name}: a jid is for one job, and the bulk has another number: give an array`)
+    return eachOf(rows, [jid], () => `${name}: jid is one id, but the bulk does not have one job: give an array with an id for each job`)
   }
   if (!Array.isArray(jid)) throw invalid(`${name}: jid must be a string, or an array with the id of each job`)
   const known = new Set<unknown>()

@@ -361,7 +361,7 @@ export class Client implements Pusher, PushPipe {
     if (typeof name !== 'string' || !Array.isArray(args)) {
       throw new HighkiqError(
         'INVALID_JOB',
-        `${payload.class}: client middleware answered something that is no job: return what next() gives`,
+        `${payload.class}: client middleware must return a payload with class and args, or null: return what next() returns`,
       )
     }
     // Another program may have made the queue, so only a changed name is checked.

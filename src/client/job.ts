@@ -54,9 +54,9 @@ export class Job<Args extends unknown[] = unknown[], Result = unknown, Options e
    * @example HardJob.set({ queue: 'critical', extra: { tenant: 'acme' } }).performAsync('bob', 5)
    */
   set(options: Options): this {
-    const said = pushOptionsOf(this.name, options, this.#about.members ?? [])
-    const timed = 'wait' in said || 'waitUntil' in said || 'at' in said
-    return this.#with({ options: { ...this.#options, ...(timed ? NO_TIME : {}), ...said } })
+    const chosen = pushOptionsOf(this.name, options, this.#about.members ?? [])
+    const timed = 'wait' in chosen || 'waitUntil' in chosen || 'at' in chosen
+    return this.#with({ options: { ...this.#options, ...(timed ? NO_TIME : {}), ...chosen } })
   }
 
   /** Returns the same job for another store, or with other client middleware. */

@@ -16,7 +16,7 @@ interface PromotingClient {
 
 /**
  * Passes a job that comes out of a set through the client middleware once more, as at its first push.
- * @returns its new text and queue; null when middleware stopped it; undefined when the text is no job
+ * @returns its new text and queue; null when middleware stopped it; undefined when the text is not a job
  */
 export async function promoted(
   client: PromotingClient,

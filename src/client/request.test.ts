@@ -84,7 +84,7 @@ test.each<[string, unknown, RegExp]>([
   ['a text', 'HardJob', /a push is an object.*not HardJob/],
   ['no class', { args: [] }, /a job needs a class/],
   ['an empty class', { class: '', args: [] }, /a job needs a class/],
-  ['a class that is no text', { class: class {}, args: [] }, /a job needs a class/],
+  ['a class that is not a text', { class: class {}, args: [] }, /a job needs a class/],
   ['no args', { class: 'J' }, /J: args must be an array/],
   ['args that are a text', { class: 'J', args: 'x' }, /J: args must be an array/],
   ['args that are an object', { class: 'J', args: { 0: 1 } }, /J: args must be an array/],
@@ -115,7 +115,7 @@ test.each<[string, unknown, RegExp]>([
   ['an endless expiresIn', { class: 'J', args: [], expiresIn: Infinity }, /expiresIn must be.*at most 365,000 days/],
   ['an expires_in of NaN', { class: 'J', args: [], expires_in: Number.NaN }, /J: expires_in must be a number/],
   ['an object as expires_in', { class: 'J', args: [], expires_in: { toString: 1 } }, /J: expires_in must be a number/],
-  ['a wrapped that is no text', { class: 'J', args: [], wrapped: 5 }, /J: wrapped must be the name/],
+  ['a wrapped that is not a text', { class: 'J', args: [], wrapped: 5 }, /J: wrapped must be the name/],
   ['a member named by a symbol', { class: 'J', args: [], [Symbol('s')]: 1 }, /J: Symbol\(s\) can't be stored/],
 ])('%s is refused with what to do', (_, request, words) => {
   expect(() => payload(request as object)).toThrow(
@@ -124,11 +124,11 @@ test.each<[string, unknown, RegExp]>([
 })
 
 test.each<[option: object, words: string]>([
-  ...[null, '', 'a b', '{q}', 5].map((queue): [object, string] => [{ queue }, 'is no queue name']),
-  [{ wait: 'soon' }, 'is no time'],
-  [{ wait: null }, 'is no time'],
-  [{ waitUntil: new Date(Number.NaN) }, 'is no time'],
-  [{ wait: { minuts: 1 } }, 'is no time'],
+  ...[null, '', 'a b', '{q}', 5].map((queue): [object, string] => [{ queue }, 'is not a queue name']),
+  [{ wait: 'soon' }, 'is not a time'],
+  [{ wait: null }, 'is not a time'],
+  [{ waitUntil: new Date(Number.NaN) }, 'is not a time'],
+  [{ wait: { minuts: 1 } }, 'is not a time'],
   [{ at: NOW }, 'divide it by 1000'],
   [{ wait: NOW }, 'divide it by 1000'],
   [{ waitUntil: NOW }, 'divide it by 1000'],

@@ -172,7 +172,8 @@ export class StoreTarget extends DirectTarget {
   }
 
   async #storeGathered(pushes: PreparedPush[]): Promise<readonly RefusedPush[]> {
-    // All or none carry an event: a store takes both kinds in steps of their own, and the next batch would come between.
+    // All of them carry an event, or none does: a store would store the two kinds in separate steps, and another call could run
+    // in between.
     if (this.#recording.mayBeOn()) addPushEvents(pushes, this.#now())
     this.#awaited++
     try {

@@ -3,7 +3,7 @@
 import { isSingleTracked, newTaskId, type Payload, taskJid } from '../job/payload.ts'
 import type { TaskSpec } from '../store/contract.ts'
 
-/** Its one row never waits for a place. */
+/** Its one row never waits for room in the window. */
 const WINDOW = 1_000_000
 
 export function tracked(): Pick<Payload, 'jid' | 'hk_task'> {

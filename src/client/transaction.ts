@@ -61,7 +61,7 @@ export class Transaction implements PushTarget {
 
   /** Resolves after the commit, rejects when it is rolled back. A push that fails rolls it back. */
   push(pipe: PushPipe, request: PushRequest): Promise<string | null> {
-    const told = new Promise<string | null>((resolve, reject) => {
+    const pushed = new Promise<string | null>((resolve, reject) => {
       try {
         const payload = pipe.normalise(request)
         const conflict = payload.hk_unique === undefined ? 'drop' : refuseChange(request.class, pipe.conflict(request))
@@ -79,7 +79,7 @@ export class Transaction implements PushTarget {
         reject(thrown)
       }
     })
-    return handled(told)
+    return handled(pushed)
   }
 
   pushEach<Args extends unknown[]>(pipe: PushPipe, bulk: Bulk<Args>): Promise<(string | null)[]> {
@@ -88,14 +88,14 @@ export class Transaction implements PushTarget {
 
   /** The request must not wait for anything. */
   pushOrdered(request: OrderedPushRequest): Promise<number> {
-    const told = new Promise<number>((resolve, reject) => {
+    const pushed = new Promise<number>((resolve, reject) => {
       const joined: JoinedOrdered = { request, resolve, reject }
       this.#ordered.push(joined)
       this.#begin(request.prepare(), (batches) => {
         joined.batches = batches
       })
     })
-    return handled(told)
+    return handled(pushed)
   }
 
   /** Rolls the transaction back, because this work can't be part of it. */
@@ -183,10 +183,10 @@ export class Transaction implements PushTarget {
           'rows that are read asynchronously can not join a transaction: push an array, or another iterable that is not async'
         throw new HighkiqError('INVALID_JOB', message)
       }
-      const told: Promise<string | null>[] = []
-      for (const args of rows) told.push(this.push(pipe, plan.request(args, told.length)))
-      plan.end(told.length)
-      return told
+      const pushed: Promise<string | null>[] = []
+      for (const args of rows) pushed.push(this.push(pipe, plan.request(args, pushed.length)))
+      plan.end(pushed.length)
+      return pushed
     } catch (thrown) {
       return [this.#refuse(thrown)]
     }
@@ -203,9 +203,9 @@ function dueNow(prepared: PreparedPush, now: number): PreparedPush {
 }
 
 /** Marks a promise as handled: the transaction itself reports the error. */
-function handled<T>(told: Promise<T>): Promise<T> {
-  told.catch(() => {})
-  return told
+function handled<T>(pushed: Promise<T>): Promise<T> {
+  pushed.catch(() => {})
+  return pushed
 }
 
 /**

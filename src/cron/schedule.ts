@@ -120,7 +120,7 @@ function everyMs(spec: string): number | undefined {
 
 function wrong(spec: unknown, why: string): HighkiqError {
   return invalidOption(
-    `${JSON.stringify(spec)} is no cron spec (${why}): it has five fields, minute hour day month weekday, as in "30 3 * * mon-fri", or six with the second before them, or is ${NICKNAMES.join(', ')} or "@every 90s"`,
+    `${JSON.stringify(spec)} is not a cron spec (${why}): it has five fields, minute hour day month weekday, as in "30 3 * * mon-fri", or six with the second before them, or is ${NICKNAMES.join(', ')} or "@every 90s"`,
   )
 }
 
@@ -149,6 +149,6 @@ function wallClock(timeZone: string): Intl.DateTimeFormat {
     const time = { hourCycle: 'h23', hour: 'numeric', minute: 'numeric', second: 'numeric' } as const
     return new Intl.DateTimeFormat('en-US', { timeZone, ...date, ...time })
   } catch {
-    throw invalidOption(`${JSON.stringify(timeZone)} is no time zone: use a name such as "Europe/Berlin", or "UTC"`)
+    throw invalidOption(`${JSON.stringify(timeZone)} is not a time zone: use a name such as "Europe/Berlin", or "UTC"`)
   }
 }

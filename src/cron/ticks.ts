@@ -20,9 +20,9 @@ const SEARCH_SHARE = 0.01
 export class Ticks {
   readonly #app: AppPort
   readonly #isStopped: () => boolean
-  /** By entry: when the holder of its lock is searched for again at the earliest, on the monotonic clock. */
+  /** When the holder of an entry's lock may be searched for again, on the monotonic clock, by entry. */
   readonly #searchOn = new Map<string, number>()
-  /** By entry: the tick whose job can't be made, and since when. */
+  /** The tick whose job can't be made, and since when, by entry. */
   readonly #failing = new Map<string, { tick: number; since: number }>()
 
   constructor(app: AppPort, isStopped: () => boolean) {
@@ -43,7 +43,7 @@ export class Ticks {
   ): Promise<number> {
     const { log } = this.#app
     const { name } = record
-    if (record.tick > until + FAR_AHEAD_MS) return this.#comeBack(record)
+    if (record.tick > until + FAR_AHEAD_MS) return this.#startOver(record)
     const oldest = schedule.next(record.tick)
     if (oldest === null || oldest > until) return oldest ?? Number.POSITIVE_INFINITY
     const due = schedule.ticks(record.tick, until, missed === 'all' ? MOST_MISSED : 1)
@@ -58,8 +58,8 @@ export class Ticks {
       if (isMissed) {
         log.warn(about, `cron ${name}: this tick was missed, and is skipped`)
       } else if (tick === first && oldest < first) {
-        const so = missed === 'once' ? 'this run makes good for them' : 'and are skipped'
-        log.warn(about, `cron ${name}: ticks before this one were missed, ${so}`)
+        const outcome = missed === 'once' ? 'and this run stands for all of them' : 'and are skipped'
+        log.warn(about, `cron ${name}: ticks before this one were missed, ${outcome}`)
       }
       from = tick
     }
@@ -84,11 +84,11 @@ export class Ticks {
     const { holder, isUnique } = answer
     const isGone = !isUnique && (await this.#isGone(name, holder, pushedAt ?? 0))
     if (isGone) {
-      log.warn({ ...about, jid: holder }, `cron ${name}: the job of its last run is nowhere any more`)
+      log.warn({ ...about, jid: holder }, `cron ${name}: the job of its last run no longer exists`)
       await store.crons.releaseLock(lockOf(name), holder)
     } else {
       const why = isUnique ? `job ${holder} has the lock of its unique job` : 'its last run has not ended'
-      log.info({ ...about, jid: holder }, `cron ${name}: skipped, for ${why}`)
+      log.info({ ...about, jid: holder }, `cron ${name}: skipped, because ${why}`)
     }
     return (await store.crons.tick(name, { text, from, to, push: isGone ? push : null }, now())) === 'ok'
   }
@@ -114,7 +114,7 @@ export class Ticks {
     }
   }
 
-  /** Returns whether the run has no job any more (see `isRunGone`). It searches seldom. */
+  /** Returns whether the run has no job any more (see `isRunGone`). It limits the time that searches take. */
   async #isGone(name: string, jid: string, since: number): Promise<boolean> {
     const began = performance.now()
     if (began < (this.#searchOn.get(name) ?? 0)) return false
@@ -125,18 +125,18 @@ export class Ticks {
   }
 
   /**
-   * Handles a last tick that lies far ahead. If the clock of a live process is that far ahead, either clock may be wrong,
-   * and nothing changes. Otherwise the clocks were set back: the entry begins again from now.
+   * Handles a last tick that is far ahead. If the clock of a live process is that far ahead, either clock may be wrong,
+   * and nothing changes. Otherwise the clocks were set back: the entry starts over from now.
    */
-  async #comeBack({ name, text, tick: from }: CronRecord): Promise<number> {
+  async #startOver({ name, text, tick: from }: CronRecord): Promise<number> {
     const { store, now, log } = this.#app
     const about = { cron: name, lastTick: new Date(from), now: new Date(now()) }
     const processes = await store.workers.processes()
     if (processes.some(({ beat }) => beat > from - FAR_AHEAD_MS)) {
-      log.error(about, `cron ${name}: the clocks of two processes differ by more than a day: set them right`)
+      log.error(about, `cron ${name}: the clocks of two processes differ by more than a day: correct the wrong one`)
       return Number.POSITIVE_INFINITY
     }
-    log.warn(about, `cron ${name}: its last tick lies far ahead of all clocks, so it begins anew from now`)
+    log.warn(about, `cron ${name}: its last tick is far ahead of all clocks, so the entry starts over from now`)
     await store.crons.tick(name, { text, from, to: now(), push: null }, now())
     return now()
   }

@@ -26,7 +26,7 @@ export interface JobEventsOptions {
   kinds?: readonly JobEventKind[]
   /** Ends the loop when it aborts. */
   signal?: AbortSignal
-  /** The id of an event, or a position: the loop begins behind it. Without it, the loop begins with new events. */
+  /** The id of an event, or a position: the loop begins after it. Without it, the loop begins with new events. */
   after?: string
 }
 

@@ -18,7 +18,7 @@ export const JOB_EVENT_KINDS = [
 export type JobEventKind = 'pushed' | 'started' | 'progress' | 'succeeded' | 'failed' | 'retried' | 'died' | 'cancelled'
 
 export interface JobEvent {
-  /** The position of the event: pass it as `after` to continue behind it. */
+  /** The position of the event: pass it as `after` to continue after it. */
   id: string
   kind: JobEventKind
   jid: string
@@ -170,7 +170,7 @@ function errorOf(error: unknown): { class: string; message: string } {
   return { class: classOf(error), message: messageOf(error).slice(0, MOST_CHARACTERS) }
 }
 
-/** A place in the record: behind the event with this number, or behind its first `part` events. */
+/** A position in the record: after the event with this number, or after its first `part` events. */
 export interface Position {
   number: number
   part: number

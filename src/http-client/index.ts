@@ -112,7 +112,7 @@ export function createClient(options: ClientOptions = {}): Client {
   return client as unknown as Client
 }
 
-/** True for what is sent as JSON: an object of no class, or a list. */
+/** Whether a body is sent as JSON: a plain object or an array. */
 function isPlain(body: unknown): boolean {
   if (Array.isArray(body)) return true
   return typeof body === 'object' && body !== null && Object.getPrototypeOf(body) === Object.prototype

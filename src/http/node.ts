@@ -86,7 +86,7 @@ export function adapt({ log }: Pick<Highkiq, 'log'>, handle: FetchHandler, unrea
   }
 }
 
-/** Closes the connection of a client that reads nothing of an answer for so long. */
+/** Closes the connection of a client that has read nothing of an answer for `seconds`. */
 function closeUnread({ socket, httpVersionMajor }: Incoming, outgoing: ServerResponse, seconds: number): void {
   const ms = seconds * 1000
   const before = httpVersionMajor < 2 ? socket.timeout : undefined

@@ -13,7 +13,7 @@ export type Action =
   | { kind: 'killed' }
   /** Moved to its queue before it was due. */
   | { kind: 'added-to-queue' }
-  /** The same, but client middleware stopped it. */
+  /** The job was to go to its queue, but client middleware stopped it. */
   | { kind: 'filtered' }
   /** Changed, and waits on; `due` is its score in the scheduled set. */
   | { kind: 'changed'; due?: number }
@@ -51,7 +51,7 @@ function forgottenCancellations(job: Payload, at: number): Effect[] {
 /** Names an entry in messages. It shows nothing else of the text, which may be confidential. */
 export function nameOf(text: string): string {
   const job = readPayload(text)
-  return job ? `job ${job.jid.slice(0, 100)}` : `an entry of ${text.length} characters that is no job`
+  return job ? `job ${job.jid.slice(0, 100)}` : `an entry of ${text.length} characters that is not a job`
 }
 
 export function killed(app: AppPort, { text, score }: Entry): Swap {

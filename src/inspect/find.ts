@@ -32,7 +32,7 @@ export type JobState =
   | 'ended'
   | 'unknown'
 
-/** The states of a job that will not run again unless a person says so. */
+/** The states of a job that does not run again unless a person retries it. */
 export const ENDED_STATES: ReadonlySet<JobState> = new Set(['dead', 'succeeded', 'ended', 'unknown'])
 
 export interface Found {
@@ -41,11 +41,11 @@ export interface Found {
   queue: string | null
   payload: Payload | null
   job: JobRecord | null
-  /** Of a running job of Highkiq: the owner of its lease. It begins with the identity of its worker. */
+  /** The owner that holds the job, for a running job of Highkiq. It begins with the identity of its worker. */
   owner?: string
   /** The last progress that the handler reported; of a running job it is about a second old, or of a job that succeeded. */
   progress?: Progress
-  /** Of a job that succeeded. */
+  /** The start of the last attempt and the end, for a job that succeeded. */
   startedAt?: Date | null
   finishedAt?: Date
   /** Undefined when the handler returned nothing, or more than 16 kB of JSON. */
@@ -55,8 +55,8 @@ export interface Found {
 const PAGE = 500
 
 /**
- * Searches all places in the order in which a job passes them, so that it finds a job that moves on meanwhile. It
- * searches twice, for a job that moves back. The row of a task that has ended is searched for only in the dead set.
+ * Searches all places in the order in which a job passes them, so that it finds a job that moves meanwhile. It
+ * searches twice, because a job may also move back. The row of a task that has ended is searched for only in the dead set.
  */
 export async function findJob(app: AppPort, jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<Found> {
   const store = app.store

@@ -1,4 +1,4 @@
-/** A place from which a search reads the jobs of one state. */
+/** A source of a search: a set, queue or backlog with the jobs of one state. */
 
 import type { AppPort } from '../app/port.ts'
 import { type HighkiqError, invalidOption } from '../job/errors.ts'

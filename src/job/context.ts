@@ -56,7 +56,7 @@ export interface BatchOfJob {
   add(work: () => unknown): Promise<void>
 }
 
-/** How a child of a flow ended. `lost`: nobody knows. */
+/** How a child of a flow ended. `lost`: the store does not know. */
 export interface ChildResult {
   /** The name of its job. */
   job: string
@@ -74,7 +74,7 @@ export interface BatchAccess {
 }
 
 /** A message of an attempt. `at` is in milliseconds. */
-export interface Said {
+export interface AttemptMessage {
   at: number
   text: string
 }
@@ -271,17 +271,17 @@ export class JobContext {
     return this.#isDeferred
   }
 
-  get messages(): readonly Said[] {
-    return this.saidOf(0).said
+  get messages(): readonly AttemptMessage[] {
+    return this.messagesOfRow(0).messages
   }
 
-  /** Whether the handler has said anything. */
+  /** Whether the handler has added a message. */
   get hasMessages(): boolean {
     return this.#messages !== undefined
   }
 
   /** Returns the messages about one row, together with those about all rows. */
-  saidOf(row: number): { readonly said: readonly Said[]; readonly dropped: number } {
+  messagesOfRow(row: number): { readonly messages: readonly AttemptMessage[]; readonly dropped: number } {
     return together(this.#messages?.get(undefined), this.#messages?.get(row))
   }
 
@@ -313,16 +313,16 @@ export const FIRST_MESSAGES = 10
 
 /** The messages of one attempt. Of more than 40 the first ten and the last thirty are kept. */
 class Messages {
-  readonly said: Said[] = []
+  readonly messages: AttemptMessage[] = []
   /** The number of messages that were dropped between the first ten and the others. */
   dropped = 0
 
-  add(message: Said): void {
-    if (this.said.length >= MOST_MESSAGES) {
-      this.said.splice(FIRST_MESSAGES, 1)
+  add(message: AttemptMessage): void {
+    if (this.messages.length >= MOST_MESSAGES) {
+      this.messages.splice(FIRST_MESSAGES, 1)
       this.dropped++
     }
-    this.said.push(message)
+    this.messages.push(message)
   }
 }
 
@@ -330,8 +330,8 @@ class Messages {
 function together(all: Messages | undefined, own: Messages | undefined): Messages {
   if (!all || !own) return all ?? own ?? new Messages()
   const both = new Messages()
-  both.said.push(...all.said, ...own.said)
-  both.said.sort((a, b) => a.at - b.at)
+  both.messages.push(...all.messages, ...own.messages)
+  both.messages.sort((a, b) => a.at - b.at)
   both.dropped = all.dropped + own.dropped
   return both
 }

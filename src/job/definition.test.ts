@@ -77,7 +77,7 @@ test.each(['default', 'a', 'critical-1', 'app:mail', 'ключ', '...', 'a..', '
 const controls = ['\0', 'a\n', 'a\x1b[31m', 'a\x7f', 'a\x85']
 const noNames = ['', ' ', 'a b', '{a}', 'a}', '.', '..', ...controls, undefined, null, 5]
 
-test.each(noNames)('%o is no queue name', (queue) => {
+test.each(noNames)('%o is not a queue name', (queue) => {
   expect(() => checkQueueName(queue as string)).toThrow(invalid)
 })
 

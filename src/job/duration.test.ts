@@ -54,7 +54,7 @@ test('durations count from now, and Dates keep their milliseconds', () => {
   expect(dueAt(new Date(NOW + 250), 0)).toBe(1_700_000_000.25)
 })
 
-test.each([new Date('never'), Number.NaN, null, undefined])('%o is no time', (when) => {
+test.each([new Date('never'), Number.NaN, null, undefined])('%o is not a time', (when) => {
   expect(() => dueAt(when as never, NOW)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
 })
 

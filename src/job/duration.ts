@@ -75,5 +75,5 @@ function fromText(text: string): number {
 }
 
 function invalid(what: string): HighkiqError {
-  return invalidOption(`${what} is no time: use seconds (300), '5m', '1h 30m', { minutes: 5 } or a Date`)
+  return invalidOption(`${what} is not a time: use seconds (300), '5m', '1h 30m', { minutes: 5 } or a Date`)
 }

@@ -44,7 +44,7 @@ test('a row is the template of its task with its own arguments, or has its own p
 
 const NO_OBJECTS = ['', 'x', '{', 'null', '5', '"text"', '[]']
 
-test.each([...NO_OBJECTS, '{}', '{"class":"J"}', '{"args":[]}', '{"class":5,"args":[]}'])('%o is no job', (text) => {
+test.each([...NO_OBJECTS, '{}', '{"class":"J"}', '{"args":[]}', '{"class":5,"args":[]}'])('%o is not a job', (text) => {
   expect(readPayload(text)).toBeUndefined()
 })
 

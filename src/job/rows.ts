@@ -19,7 +19,10 @@ export function resultOfRow({ hk_list, hk_rows }: Payload, result: unknown, row:
   return Array.isArray(result) && result.length === (hk_rows?.length ?? 1) ? result[row] : undefined
 }
 
-/** The arguments of the rows of one job have at most this many bytes (UTF-8); a longer row is a job alone. In lua/waiting.lua, too. */
+/**
+ * The arguments of the rows of one job have at most this many bytes (UTF-8); a longer row is a job alone. MOST_GROUPED of
+ * backlog.lua is the same number.
+ */
 export const MOST_ROWS_BYTES = 1_000_000
 
 /** Returns the arguments of a job that gets its rows as one list: each row has one argument. */

@@ -34,7 +34,7 @@ const SUCCEEDED: ReadonlySet<Outcome['kind']> = new Set(['done', 'deferred', 'bu
 export class MetricsCollector implements Plugin {
   readonly #source = newJid()
   #counts = new Map<string, Counts>()
-  /** By queue. */
+  /** The wait times of jobs, by queue. */
   #waits = new Map<string, Waits>()
   /** Batches without an answer. A batch keeps its number and counts, since it may be recorded already. */
   #unsent: MetricsBatch[] = []

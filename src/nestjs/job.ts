@@ -10,7 +10,7 @@ export interface JobMethod {
   method: string | symbol
 }
 
-/** By the prototype of the class that has the method. */
+/** The methods that are jobs, by the prototype of their class. */
 const METHODS = new WeakMap<object, JobMethod[]>()
 
 /**

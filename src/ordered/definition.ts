@@ -26,7 +26,7 @@ export interface OrderedItem<P = unknown> {
    * 1,000,000,000 on is a time in seconds since 1970.
    */
   performIn?: number | Duration | Date
-  /** The same as `performIn`. */
+  /** Another name of `performIn`. */
   performAt?: number | Duration | Date
   /** An id that waits already becomes due at `performIn`, too, if that is earlier; else it keeps its time. */
   wake?: boolean

@@ -21,7 +21,7 @@ export class Membership extends Periodic {
   readonly #emit: (event: QueueEvent) => void
   /** The owner name under which this process joined. */
   #joined: string | undefined
-  /** By shard of another owner: since when nobody owns it, on the monotonic clock. */
+  /** Since when nobody owns a shard that is assigned to another process, by shard, on the monotonic clock. */
   #freeSince = new Map<number, number>()
   /** Shards acquired because their owner does not acquire them, until the members change. */
   #adopted = { members: '', shards: new Set<number>() }

@@ -29,7 +29,7 @@ export interface InFlightId {
   fetchedAt: Date
 }
 
-/** The places of an id. It may wait, be in flight and be in the morgue at the same time. */
+/** What the store has of an id. The id may wait, be in flight and be in the morgue at the same time. */
 export interface FoundId {
   waiting: WaitingId | null
   inFlight: Omit<InFlightId, 'id'> | null

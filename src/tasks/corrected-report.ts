@@ -49,13 +49,13 @@ export async function openReport(
   app: Pick<AppPort, 'store' | 'now' | 'registry'>,
 ): Promise<AsyncGenerator<ReportedRow, void, void>> {
   const meta = metaOf(task)
-  const told = checkImport('task.retry: as', options)
+  const given = checkImport('task.retry: as', options)
   const {
     columns = meta.mapping,
     rowKey = meta.rowKey,
     validate = app.registry.get(task.job)?.options.validate,
     ...reading
-  } = told
+  } = given
   const { openFile } = await import('./spreadsheet/file.ts')
   const rules = { ...(meta.maxRows === undefined ? {} : { maxRows: meta.maxRows }), ...reading }
   const file = await openFile(source, rules, { likely: meta.encoding, isReport: true }).catch((thrown) => {
@@ -73,7 +73,7 @@ export async function openReport(
 }
 
 /**
- * Refuses a report that goes on in a second sheet, because only the first is read.
+ * Refuses a report that continues on a second sheet, because only the first is read.
  * @throws INVALID_FILE
  */
 async function refuseSecondWorksheet(file: OpenFile): Promise<void> {
@@ -82,7 +82,7 @@ async function refuseSecondWorksheet(file: OpenFile): Promise<void> {
   if (sheets.length < 2 || !sheets.includes(nameOfWorksheet(2))) return
   const hint = 'name another sheet with sheet'
   const list = sheets.map(shown).join(', ')
-  const message = `the report goes on in another sheet (there are ${list}): save each as a file of its own, or ${hint}`
+  const message = `the report continues on another sheet (its sheets are ${list}): save each sheet as a file, or ${hint}`
   throw invalidFile(message, { option: 'sheet', hint, sheets })
 }
 
@@ -154,11 +154,11 @@ function layoutOf({ header, format }: OpenFile, meta: TaskMeta, rowKey: string |
     column,
     plain,
     row(values, stored) {
-      const told = own.flatMap((name): [string, unknown][] => {
+      const present = own.flatMap((name): [string, unknown][] => {
         const value = values[columns.get(name) ?? name]
         return value === undefined ? [] : [[name, cell(value, stored[name])]]
       })
-      return Object.fromEntries(told)
+      return Object.fromEntries(present)
     },
   }
 }
@@ -203,9 +203,9 @@ function missing(columns: string[]): HighkiqError {
  * Returns the value of a cell of the report. A cell that nobody changed keeps `stored`, the value in the task. A CSV
  * file holds only texts, and a spreadsheet writes some values in its own way.
  */
-function cellReader(plain: Layout['plain'], meta: TaskMeta): (told: unknown, stored: unknown) => unknown {
-  return (told, stored) => {
-    const value = plain(told, stored)
+function cellReader(plain: Layout['plain'], meta: TaskMeta): (reported: unknown, stored: unknown) => unknown {
+  return (reported, stored) => {
+    const value = plain(reported, stored)
     if (stored !== undefined && isUnchanged(cellText(value), stored)) return stored
     return meta.format === 'csv' ? cellText(value) : value
   }
@@ -275,7 +275,7 @@ class ReportReader {
     const index = byKey === undefined ? this.#keyed(cell, number, column) : await this.#found(values, number, byKey)
     const first = this.#seen.get(index)
     if (first !== undefined)
-      throw wrong(number, byKey ?? column, `its row key stands in row ${first} too`, { problem: 'twice', first })
+      throw wrong(number, byKey ?? column, `row ${first} has the same row key`, { problem: 'twice', first })
     this.#seen.set(index, number)
     return index
   }
@@ -333,13 +333,13 @@ class ReportReader {
     const { task, layout } = this.#reading
     const job = event.job ?? task.job
     const [named, column] = [layout.column('job', values), layout.column('arguments', values)]
-    const told = layout.plain(values[named], job) ?? ''
-    if (told !== '' && told !== job) throw wrong(number, named, `it is a row of job ${job}: leave that column as it is`)
+    const name = layout.plain(values[named], job) ?? ''
+    if (name !== '' && name !== job) throw wrong(number, named, `it is a row of job ${job}: leave that column as it is`)
     const cell = layout.plain(values[column], argsOfEvent(event)) ?? ''
     const row = cell === '' && event.job === null && isOneObject(event) ? layout.row(values, rowOf(event)) : {}
     const isRow = Object.keys(row).length > 0
     if (cell === '' && !isRow) {
-      throw wrong(number, column, `it is a row of job ${job}, whose arguments stand in that column`)
+      throw wrong(number, column, `it is a row of job ${job}, whose arguments belong in that column`)
     }
     const args = isRow ? [row] : argsOf(cell, number, column)
     return { event, number, row: { args }, isSame: stringifyJson(args) === stringifyJson(argsOfEvent(event)) }

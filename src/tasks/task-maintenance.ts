@@ -90,7 +90,7 @@ export class TaskMaintenance extends Maintenance {
         if (!(await this.isLeader())) return 'stopped'
         await this.#tasks.run(task.id, async () => {
           const away = await this.#recount(store, task, seen)
-          // Before that time the row only frees its place in the window.
+          // Before that time the row only leaves the window.
           if (this.#app.now() - (task.progressAt ?? task.createdAt) < task.lostAfter) return
           for (const event of away) missing.set(event.jid, stateOf(event))
           const again = away.filter((event) => this.#missing.get(event.jid) === stateOf(event))

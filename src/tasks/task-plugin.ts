@@ -230,7 +230,7 @@ function changeOf(outcome: Outcome, at: number): Change | undefined {
 
 function messagesOf(ctx: JobContext | undefined, row: number): Message[] {
   if (!ctx?.hasMessages) return []
-  const { said: all, dropped } = ctx.saidOf(row)
+  const { messages: all, dropped } = ctx.messagesOfRow(row)
   const messages = all.map(({ at, text }) => appMessage(at, text))
   const first = messages[FIRST_MESSAGES]
   if (dropped > 0 && first) {

@@ -17,10 +17,10 @@ import { arrived, itemsOf, TestTarget } from './mode.ts'
 
 export class Fake extends TestTarget implements FakeQueues {
   readonly #all: Payload[] = []
-  /** By job, and by queue: each always the same array. */
+  /** The jobs that were pushed, by class and by queue. The array of a name is never replaced. */
   readonly #byName = new Map<string, Payload[]>()
   readonly #byQueue = new Map<string, Payload[]>()
-  /** By ordered queue. */
+  /** What was pushed to each ordered queue, by its name. */
   readonly #ordered = new Map<string, { items: OrderedPushed[]; run: OrderedPushRequest['run'] }>()
 
   /** @internal */

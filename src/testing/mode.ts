@@ -50,7 +50,7 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
   /** @internal */
   protected readonly locks: MemoryLocks
   readonly #batches: MemoryBatches
-  /** By jid: the ends of jobs. */
+  /** The ends of jobs, by jid. */
   readonly #ends = new Map<string, { text: string } | { none: string }>()
 
   constructor(app: AppPort) {

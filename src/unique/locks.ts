@@ -47,7 +47,7 @@ export class UniqueLocks implements AsyncIterable<UniqueLockInfo> {
   }
 
   /**
-   * Returns a page of the locks. It has about `limit` locks (on SQLite at most so many), and at least one unless it is the
+   * Returns a page of the locks. It has about `limit` locks (on SQLite at most `limit`), and at least one unless it is the
    * last. `next` is the `cursor` of the next page. A lock that is released meanwhile may be missing.
    * @throws INVALID_OPTION
    */
@@ -69,7 +69,7 @@ export class UniqueLocks implements AsyncIterable<UniqueLockInfo> {
 
   /**
    * Returns the lock that refuses this push now; null: it would be stored.
-   * @throws INVALID_OPTION when it is no job, or not unique
+   * @throws INVALID_OPTION when it is not a job, or not unique
    * @example const lock = await hq.uniqueLocks.of(Reindex, 7)
    */
   async of<Args extends unknown[]>(job: Job<Args>, ...args: Args): Promise<UniqueLockInfo | null> {

@@ -31,12 +31,12 @@ export interface Threads {
   reserve(definition: JobDefinition, ctx: JobContext): Promise<{ run(): Promise<unknown>; release(): void }>
 }
 
-/** The part of a worker's lease that the code needs to start jobs. */
+/** The part of a worker's lease that is needed to start jobs. */
 export interface HeldLease {
   /** The time on the monotonic clock before which no other process can have claimed the lease. */
   readonly safeUntil: number
   /**
-   * Renews the lease until `safeUntil` lies ahead. Returns false when the lease was lost, or the worker has stopped.
+   * Renews the lease until `safeUntil` is in the future. Returns false when the lease was lost, or the worker has stopped.
    */
   confirm(): Promise<boolean>
 }

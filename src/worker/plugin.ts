@@ -68,8 +68,9 @@ export function goesOn({ kind }: Outcome): boolean {
 }
 
 /**
- * What concerns a plugin: a member that the payload of a job has, or something about any job. `cancelled`: that outcome.
- * `no-attempt`: an outcome outside a running attempt. `own-context`: an attempt whose context a feature has extended.
+ * What concerns a plugin: a member that the payload of a job has, or something about any job: `cancelled` is that
+ * outcome, `no-attempt` an outcome outside a running attempt, and `own-context` an attempt whose context a feature has
+ * extended.
  */
 export type Concern =
   | 'hk_task'
@@ -135,7 +136,7 @@ export class Plugins {
   readonly ended: With<'ended'>[] = []
   readonly cancelledByOthers: With<'cancelledByOthers'>[] = []
   readonly #all: Plugin[] = []
-  /** The plugins that are concerned, by the bits of the concerns. */
+  /** The plugins that a job concerns, by the bits of its concerns. */
   #concerned: (ByHook | undefined)[] = []
 
   add(plugin: Plugin): void {

@@ -443,7 +443,7 @@ test('a quiet worker sends that its queue is not served any more', async () => {
   expect(body?.begun).toMatchObject([{ kind: 'queue-unserved', details: { queue: 'default' } }])
 })
 
-test('a worker sends alerts, and hq.alerts tells the same', async () => {
+test('a worker sends the alerts that hq.alerts returns', async () => {
   const { url, got } = await receiver()
   const t = bench({ alerts: { to: [{ webhook: url }], after: 0, every: 1, language: 'ru' } })
   await t.work()

@@ -47,7 +47,7 @@ describe('effects', () => {
     expect(() => checkEffects([report(3, 0, 1), report(3, 1, 2)], 3)).toThrow('1 ran more than once (1)')
   })
 
-  test('name jobs with a number that nobody gave', () => {
+  test('name jobs with a number that was never assigned', () => {
     expect(() => checkEffects([report(2, 0, 1, 7)], 2)).toThrow('1 had a wrong number (7)')
     expect(() => checkEffects([report(2, 0, 1, 0.5)], 2)).toThrow('1 had a wrong number (0.5)')
   })

@@ -93,7 +93,7 @@ async function push(
       const score = Math.floor(random() * 1000)
       return { id: Math.floor(random() * ids), payload: { n: n++, score }, score }
     })
-    // The same payload pushed twice is one, unless it was worked off meanwhile.
+    // The same payload pushed twice is one, unless it was processed meanwhile.
     await again(() => queue.performAsync(jobs))
     await sleep(random() * PUSH_PAUSE_MS)
   }
@@ -204,7 +204,7 @@ function disorder(runs: readonly Run[]): string[] {
   return wrong.slice(0, 10).map(({ id, payloads }) => `id ${id} got ${JSON.stringify(payloads)}`)
 }
 
-/** Payloads that are neither worked off nor in the morgue. */
+/** Payloads that are neither processed nor in the morgue. */
 async function lost(queue: Queue, runs: readonly Run[], pushes: number): Promise<string[]> {
   const found = new Set<number>()
   for (const { ended, payloads } of runs) if (ended === 'done') for (const { n } of payloads) found.add(n)

@@ -12,7 +12,7 @@ hq.job('Pay', { track: true }, async (ctx) => {
 })
 `
 
-test('task show names the members of meta as task list takes them', async ({ folder }) => {
+test('task show prints meta in the form that task list --meta accepts', async ({ folder }) => {
   const url = `sqlite:${folder.at('highkiq.db')}`
   const hq = new Highkiq({ url })
   const task = await hq.tasks.create(

@@ -175,7 +175,7 @@ describe('on SQLite', () => {
     driver.close()
   })
 
-  test('of more locks than are searched for, none is said to be sound that was not looked at', async ({ folder }) => {
+  test('with more locks than it searches for, the doctor calls no unsearched lock intact', async ({ folder }) => {
     const url = `sqlite:${folder.at('jobs.db')}`
     const hq = new Highkiq({ url, logger: recorder() })
     const Once = hq.job('Once', { unique: true }, (_ctx, _n: number) => {})

@@ -85,7 +85,7 @@ test('refused jobs are named by what could not be done to them, and values keep 
   const retried = await folder.run(['jobs', 'retry', '--state', 'dead', '--yes'])
   expect([retried.code, retried.stdout]).toEqual([1, '2 jobs moved to their queues\n'])
   expect(retried.stderr).toContain(
-    "1 could not be moved to their queues: an entry of 7 characters that is no job can't run",
+    "1 could not be moved to their queues: an entry of 7 characters that is not a job can't run",
   )
   // A worker that shows a job which has ended.
   const job = { slot: 'a', queue: 'default', text: textOf(3), startedAt: 1 }

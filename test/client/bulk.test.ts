@@ -83,7 +83,7 @@ test('hq.pushBulk pushes any class by its name, with the same members for all', 
 test.each<[string, object, RegExp]>([
   ['no rows', { args: undefined }, /a bulk is an array.*\[\['bob', 1\]/],
   ['rows that are a text', { args: 'rows' }, /a bulk is an array/],
-  ['a row that is no list', { args: [[1], 5] }, /job 1 of the bulk is no list.*write \[row\]/],
+  ['a row that is not an array', { args: [[1], 5] }, /job 1 of the bulk must be an array of arguments, such as \[row\]/],
   ['times that are none', { args: [], at: [] }, /at is an empty array/],
   ['too few times', { args: [[1], [2]], at: [5] }, /at has 1 times for 2 jobs/],
   ['too many times', { args: [[1]], at: [5, 6] }, /at has 2 times for 1 jobs/],
@@ -100,7 +100,7 @@ test.each<[string, object, RegExp]>([
   ['too few jids for rows that come by and by', { args: lazily(3), jid: ['a', 'b'] }, /jid has 2 ids for more jobs/],
   ['too many jids for rows that come by and by', { args: lazily(1), jid: ['a', 'b'] }, /jid has 2 ids for 1 jobs/],
   ['a jid for two of its jobs', { args: [[1], [2]], jid: ['a', 'a'] }, /jid has "a" twice/],
-  ['a jid that is no text', { args: [[1], [2]], jid: ['a', 7] }, /jid must be a string/],
+  ['a jid that is not a text', { args: [[1], [2]], jid: ['a', 7] }, /jid must be a string/],
   ['a jid that is a number', { args: [[1]], jid: 7 }, /jid must be a string, or an array/],
 ])('a bulk with %s is refused, and nothing of it is stored', async (_, bulk, words) => {
   const { hq } = counting()
@@ -167,7 +167,7 @@ test.each([8, 7, 6] as const)('the rows of a bulk have the text of single pushes
   }
 })
 
-test('of the pushes of one turn, the first one goes at once where the store takes several calls', async () => {
+test('the first push of a turn of the event loop is sent at once when the store accepts several calls at a time', async () => {
   const { J, calls, hq } = counting()
   await hq.store.open()
   const several = hq.store.maxConcurrentCalls > 1

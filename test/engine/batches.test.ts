@@ -211,7 +211,7 @@ test.each([
   expect(await t.queue()).toMatchObject([{ args: ['other'] }])
 })
 
-test('a cancelled batch stops the jobs that run, takes no more, and removes those that wait for a retry', async () => {
+test('a cancelled batch stops the jobs that run, accepts no more, and removes those that wait for a retry', async () => {
   const t = bench()
   const { all } = jobs(t)
   const began = new Heard<string>()
@@ -290,7 +290,7 @@ test('a batch counts the job that is added to it just before it is cancelled', a
   expect(await t.queue()).toEqual([])
 })
 
-test('a worker goes on with a batch whose cancelling was broken off', async () => {
+test('a worker continues to cancel a batch whose cancellation was interrupted', async () => {
   const t = bench()
   const { heard, Work, all } = jobs(t)
   const bid = await t.hq.batch(all, () => Work.performIn(1e6, 'a'))
@@ -321,7 +321,7 @@ test('a killed job is dead in its batch', async () => {
   expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'dead', dead: 1 })
 })
 
-test('a job adds jobs to its batch, and a batch that has ended takes none', async () => {
+test('a job adds jobs to its batch, and a batch that has ended accepts none', async () => {
   const t = bench()
   const { heard, Work, all } = jobs(t)
   const Grow = t.hq.job('Grow', async (ctx: JobContext) => {
@@ -492,7 +492,7 @@ test('with raise, a lock that is held keeps a whole batch or flow from being sto
   expect(await heard.atLeast(3)).toEqual(['a', 'b', 'root'])
 })
 
-test('a flow refuses a job that could be dropped, and a callback takes no lock', async () => {
+test('a flow refuses a job that could be dropped, and a callback has no lock', async () => {
   const t = bench()
   const { heard, Work, all } = jobs(t)
   const Once = Work.set({ unique: true })

@@ -53,7 +53,7 @@ export class Heard<T = unknown> {
   }
 }
 
-/** A promise that the test keeps closed as long as it likes. */
+/** A promise that the test keeps pending until it resolves it. */
 export function gate(): { opened: Promise<void>; open: () => void } {
   let open = () => {}
   const opened = new Promise<void>((resolve) => {

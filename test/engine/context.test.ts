@@ -195,7 +195,7 @@ test('fake and inline keep the context of a push, and performInline has it', asy
   ])
 })
 
-test('garbage in the place of a context counts as none', async () => {
+test('a malformed context in the payload counts as none', async () => {
   const { seen, raw, work } = withContext()
   for (const garbage of ['7', '"x"', '[1]', 'null', '{"request":null}']) {
     await raw(`{"class":"Tell","args":[1],"jid":"a","queue":"default","hk_context":${garbage}}`)

@@ -213,7 +213,7 @@ describe('missed ticks', () => {
     expect(t.log.lines).toContainEqual(
       expect.objectContaining({
         level: 'warn',
-        message: 'cron c: ticks before this one were missed, this run makes good for them',
+        message: 'cron c: ticks before this one were missed, and this run stands for all of them',
         about: { cron: 'c', tick: new Date(NOON + 5 * HOUR), since: new Date(NOON + HOUR) },
       }),
     )
@@ -516,7 +516,7 @@ describe("overlap: 'skip'", () => {
     await t.hq.store.crons.tick('c', { text, from: tick, to: tick, push }, t.clock.at)
     next()
     await began.atLeast(3)
-    expect(t.log.lines.map(({ message }) => message)).toContain('cron c: the job of its last run is nowhere any more')
+    expect(t.log.lines.map(({ message }) => message)).toContain('cron c: the job of its last run no longer exists')
   })
 
   test('run now starts a job of a paused entry although the job of its last run was deleted by another program', async () => {
@@ -558,7 +558,7 @@ describe('a unique job', () => {
     await decided(t, NOON + MINUTE)
     await t.ran.atLeast(1)
     expect(t.log.lines.map(({ message }) => message)).toContain(
-      `cron c: skipped, for job ${jid} has the lock of its unique job`,
+      `cron c: skipped, because job ${jid} has the lock of its unique job`,
     )
     expect(await t.hq.cron('c').runNow()).toBe(jid)
     // Without the definition its lock is unknown.
@@ -749,7 +749,7 @@ describe('clocks', () => {
     )
     await worker.stop()
     await right.work({ leaseSeconds: 0.3 })
-    const differ = 'cron c: the clocks of two processes differ by more than a day: set them right'
+    const differ = 'cron c: the clocks of two processes differ by more than a day: correct the wrong one'
     await until(() => right.log.lines.some(({ message }) => message === differ))
     right.clock.at = NOON + HOUR
     await until(() => right.log.lines.filter(({ message }) => message === differ).length > 1)
@@ -772,7 +772,7 @@ describe('a wrong definition is refused with the fault', () => {
   test.for<[spec: string, says: RegExp]>([
     ['CRON_TZ=Europe/Berlin 30 3 * * *', /it names a time zone: that is an option of its own, \{ timeZone: /],
     ['30 3 * * * America/Argentina/Salta', /it names a time zone/],
-    ['* * * *', /^cron c: "\* \* \* \*" is no cron spec \(it has 4 fields\): it has five fields, minute hour day/],
+    ['* * * *', /^cron c: "\* \* \* \*" is not a cron spec \(it has 4 fields\): it has five fields, minute hour day/],
     ['* * * * * * *', /it has 7 fields/],
     ['61 * * * *', /Invalid value for minute/],
     ['0 0 32 * *', /Invalid value for day\)/],
@@ -794,7 +794,7 @@ describe('a wrong definition is refused with the fault', () => {
     [
       'a zone that is not there',
       { timeZone: 'Berlin' },
-      /"Berlin" is no time zone: use a name such as "Europe\/Berlin"/,
+      /"Berlin" is not a time zone: use a name such as "Europe\/Berlin"/,
     ],
     [
       'an option that is not there',

@@ -143,7 +143,7 @@ test('wrong values of keepFinished are refused with the name of the option and w
   const app = (options: object) => () => bench(options)
   expect(app({ keepFinished: true })).toThrow('did you mean defaultJobOptions: { keepFinished }?')
   expect(app({ queues: { mail: { keep: 1 } } })).toThrow('new Highkiq: queues: mail: there is no option keep')
-  expect(app({ queues: { 'a b': {} } })).toThrow('"a b" is no queue name')
+  expect(app({ queues: { 'a b': {} } })).toThrow('"a b" is not a queue name')
   expect(() =>
     bench()
       .hq.job('A', async () => {})

@@ -108,7 +108,7 @@ test('jobs are added to a batch in several steps, and locks that are held drop s
   expect(await t.hq.batches.get(bid)).toMatchObject({ total: LARGE - 1, failed: LARGE - 1, state: 'failed' })
 })
 
-test('a large batch that is cancelled while it is stored takes no more jobs, and ends', async () => {
+test('a large batch that is cancelled while it is stored accepts no more jobs, and ends', async () => {
   const t = bench()
   const { Work, called, all } = jobs(t)
   let bid = ''
@@ -172,7 +172,7 @@ test('a push whose batch was ended while its process was stopped for long says s
   expect(await store.batches.find(outer)).toMatchObject({ total: 2502, pending: 2501, failed: 1 })
 })
 
-test('an error of a step names the batch around the others, and a batch that takes no more jobs', async () => {
+test('the error of a failed step names the outermost batch, and a batch that accepts no more jobs', async () => {
   const t = bench()
   const { store } = t.hq
   const [outer, inner] = ['a'.repeat(16), 'b'.repeat(16)]

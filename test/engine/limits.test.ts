@@ -84,7 +84,7 @@ test('a failed attempt frees its slot', async () => {
   await until(async () => (await t.hq.store.limits.list()).length === 0)
 })
 
-test('a job whose key is no text or number fails and frees its place in the worker', async () => {
+test('a job whose key is not a text or number fails and frees its slot', async () => {
   const t = bench()
   const deaths = new Heard<string>()
   t.hq.onDeath((_, error) => deaths.say((error as Error).message))
@@ -201,7 +201,7 @@ test('a job that waits for room in its limit is cancelled at once, and never run
   expect((await t.hq.find(waiting)).state).toBe('unknown')
 })
 
-test('a job that expires while it waits for room in its limit leaves its turn to the next one at once', async () => {
+test('a job that expires while it waits for room in its limit lets the next one start at once', async () => {
   const t = bench()
   const { opened, open } = gate()
   const ran = new Heard<number>()

@@ -22,7 +22,7 @@ async function removeText({ hq, clock }: Bench, text: string): Promise<void> {
 test.each([
   ['deleted by another program', async (t: Bench, text: string) => removeText(t, text)],
   [
-    'replaced by a text that is no job',
+    'replaced by a text that is not a job',
     async (t: Bench, text: string) => {
       await removeText(t, text)
       await t.raw(text.slice(0, -1))
@@ -108,7 +108,7 @@ test('a job that moves between the two walks keeps its lock, and a lock is not r
   expect(await locksOf(t)).toHaveLength(1)
 })
 
-test('a worker without unique jobs takes no leader lock for this', async () => {
+test('a worker without unique jobs acquires no leader lock to release locks', async () => {
   const t = bench()
   let asked = 0
   const { acquireLock } = t.hq.store.workers

@@ -240,7 +240,7 @@ test('performBulk closes its source when a row is refused, and the error names t
 test.each([
   ['no class', { args: [] }],
   ['an empty class', { class: '', args: [] }],
-  ['a class that is no text', { class: 5, args: [] }],
+  ['a class that is not a text', { class: 5, args: [] }],
   ['no args', { class: 'X' }],
   ['args that are no array', { class: 'X', args: { 0: 1 } }],
   ['an at that is no number', { class: 'X', args: [], at: '12' }],

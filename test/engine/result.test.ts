@@ -18,7 +18,7 @@ test.each([[undefined], [null], [0], ['text'], [{ a: [1, { b: false }] }], [2n *
   },
 )
 
-test('hq.result takes the job, too, and a wrong option is refused by its name', async () => {
+test('hq.result accepts a job as its argument, and an error names a wrong option', async () => {
   const { hq, work } = bench()
   const J = hq.job('J', KEPT, async (_ctx, n: number) => n)
   const jid = await J.performAsync(7)

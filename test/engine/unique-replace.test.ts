@@ -167,7 +167,7 @@ test('an encrypted argument is replaced, and its digest is keyed', async () => {
   expect(replaced).toEqual(expect.any(String))
 })
 
-test('a duplicate of a unique job needs its lock, and takes it when it is free', async () => {
+test('a duplicate of a unique job needs its lock, and acquires it when it is free', async () => {
   const t = bench()
   const Report = t.hq.job('Report', { unique: true, retry: 0 }, () => {
     throw new Error('no')

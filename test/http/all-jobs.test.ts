@@ -309,7 +309,7 @@ test('hidden members are neither listed nor found', async () => {
   expect(done).toBe(0)
 })
 
-test('a hidden member of the meta of tasks is no filter of jobs', async () => {
+test('a hidden member of the meta of tasks is not a filter of jobs', async () => {
   const t = api({ redact: ['customer'] })
   await furnish(t)
   const answers = [

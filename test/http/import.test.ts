@@ -110,7 +110,7 @@ test('imports set how rows are validated, and the request describes the file', a
       vendor: 'test',
       validate: (value: unknown) => {
         const { price } = value as { price: string }
-        return Number(price) > 0 ? { value } : { issues: [{ message: 'is no price', path: ['price'] }] }
+        return Number(price) > 0 ? { value } : { issues: [{ message: 'is not a price', path: ['price'] }] }
       },
     },
   }
@@ -124,7 +124,7 @@ test('imports set how rows are validated, and the request describes the file', a
 test('rowKey names the column that identifies rows in reports without row keys', async () => {
   const jobs = (hq: Highkiq) => {
     hq.job('Row', async (_ctx, { price }: { price: string }) => {
-      if (price === 'x') throw new BusinessFailure('is no price')
+      if (price === 'x') throw new BusinessFailure('is not a price')
     })
   }
   const { call, hq, work } = api({ jobs })

@@ -114,7 +114,7 @@ test('a duplicate takes changes, and the audit names the job and what changed', 
     [{ at: 'soon' }, '`at` must be a time in ISO 8601'],
     [{ priority: 10 }, '`priority` must be a whole number from 0 to 9 (got 10)'],
     [{ queues: 'x' }, 'the body has no member "queues" (known: args, queue, priority, tags, at, in)'],
-    [{ queue: 'a b' }, '"a b" is no queue name'],
+    [{ queue: 'a b' }, '"a b" is not a queue name'],
   ] as const) {
     const { status, text } = await duplicate(changes)
     expect([status, text.replaceAll('\\"', '"')]).toEqual([400, expect.stringContaining(words)])

@@ -13,8 +13,8 @@ test('a push is refused when its queue name has no URL', async () => {
   for (const queue of ['.', '..', 'bell\u0007', 'line\nbreak', '\u0000']) {
     const { status, body } = await call('POST', '/api/v1/jobs', { json: { class: 'Job', args: [], queue } })
     expect([status, body.error.code], JSON.stringify(queue)).toEqual([400, 'INVALID_OPTION'])
-    expect(body.error.message).toContain('is no queue name')
-    expect(() => hq.job('Mine', { queue }, () => {})).toThrow('is no queue name')
+    expect(body.error.message).toContain('is not a queue name')
+    expect(() => hq.job('Mine', { queue }, () => {})).toThrow('is not a queue name')
   }
   expect(await hq.queueSummaries()).toEqual([])
 })

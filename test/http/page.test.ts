@@ -31,7 +31,7 @@ test('without scripts the page shows what to correct, in the language of the vie
   const { handle, hq, work, link } = api()
   const Row = hq.job('Row', async (_ctx, { price }: { price: string }) => {
     if (price === '') throw new BusinessFailure('Price <i>empty</i>', { code: 'price' })
-    if (price === 'x') throw new BusinessFailure('is no price')
+    if (price === 'x') throw new BusinessFailure('is not a price')
   })
   const file = '{"sku":"<b>","price":""}\n{"sku":"a","price":""}\n{"sku":"b","price":"x"}\n'
   const task = await hq.tasks.import(Row, Buffer.from(file), { name: 'Spring', format: 'ndjson' })
@@ -46,7 +46,7 @@ test('without scripts the page shows what to correct, in the language of the vie
   expect(headers.get('content-language')).toBe('ru')
   expect(html).toContain('<html lang="ru-UA">')
   expect(html).toMatch(/Price &#60;i&#62;empty&#60;\/i&#62;.*Строки 1, 2\..*sku<\/bdi> <b><bdi>&#60;b&#62;<\/bdi><\/b>/)
-  expect(html).toMatch(/is no price.*Строка 3\./)
+  expect(html).toMatch(/is not a price.*Строка 3\./)
   expect(html).toMatch(/format=ndjson&#38;token=[^"]*&#38;lang=ru"/)
   expect(html).not.toMatch(/<[^>]*(\sstyle=|\son\w+=)|<script>|javascript:/)
 

@@ -227,7 +227,7 @@ test('a duplicate takes other arguments, another queue, priority and tags, and a
     [{ args: 'x' }, 'args must be an array, one element for each argument (got "x")'],
     [{ priority: 10 }, 'priority must be a whole number from 0 to 9 (got 10)'],
     [{ tags: [1] }, 'tags must be an array of strings'],
-    [{ queue: 'a b' }, '"a b" is no queue name'],
+    [{ queue: 'a b' }, '"a b" is not a queue name'],
     [{ retries: 3 }, 'there is no option retries; there are args, queue, priority, tags, wait, waitUntil'],
     [{ args: [new Date()] }, 'J: args[0] is a Date'],
   ] as const) {

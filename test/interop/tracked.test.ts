@@ -52,7 +52,7 @@ besideRuby('a tracked task beside Ruby', (world) => {
     )
     for (let ran = 20; ran < ROWS + 20; ran += 20) {
       await world().said(Math.min(ran, ROWS))
-      // Places that Ruby took are given to others when nothing was heard for ten seconds.
+      // After ten seconds without progress, the rows that Ruby fetched no longer count in the window.
       node.clock.ahead += 11
     }
     expect((await world().said(ROWS)).map(({ by, args }) => [by, args[0]])).toEqual(

@@ -114,7 +114,7 @@ onRedis('data of other programs', () => {
       {
         level: 'warn',
         about: { store: app.store.url },
-        message: 'WRONGTYPE the key queue:odd holds something else than what belongs there',
+        message: 'WRONGTYPE the key queue:odd holds a value of another type',
       },
     ])
   })

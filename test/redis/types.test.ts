@@ -748,7 +748,7 @@ onRedis('a key of the wrong type', () => {
   })
 
   test('every key of every script is tried', () => {
-    // Ordered queues have a world of their own: ordered.test.ts. So has the migration: migration.test.ts.
+    // ordered.test.ts covers ordered queues, and migration.test.ts the migration.
     const ours = Object.keys(lua).filter((name) => !/^(ordered|migrate)/.test(name))
     expect([...scriptsSeen].sort()).toEqual(ours.sort())
   })

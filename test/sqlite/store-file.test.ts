@@ -46,7 +46,7 @@ test('after a write that found the file locked and gave up, reads see what other
   expect(await count()).toBe(2)
 })
 
-test('the time for which the file is locked begins anew after a write that gave up', async () => {
+test('the time for which the file is locked counts from zero again after a write that gave up', async () => {
   const { file, other } = await newFile()
   other.exec('BEGIN IMMEDIATE')
   await expect(file.write(() => 1, 0)).rejects.toMatchObject({ code: 'STORE_TIMEOUT' })

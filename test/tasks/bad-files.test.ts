@@ -116,7 +116,7 @@ test.each<Case>([
     'two lines of title above the header',
     () => csv('Price list\nMay\nsku,name,price\na,b,1\n'),
     {},
-    { message: /say headerRow: 3/ },
+    { message: /set headerRow: 3/ },
   ],
   [
     'a quote inside a cell',
@@ -208,19 +208,19 @@ test.each<Case>([
     'a title above the header',
     () => csv('Price list 2026,,\n,,\nsku,name,price\na,b,1\n'),
     {},
-    { message: /row 1 looks like a title, and row 3 like the names of the columns: say headerRow: 3/ },
+    { message: /row 1 looks like a title, and row 3 like the names of the columns: set headerRow: 3/ },
   ],
   [
     'a title without a delimiter',
     () => csv('Price list 2026\n\nsku;name;price\na;b;1\nc;d;2\n'),
     {},
-    { message: /say headerRow: 3/, details: { headerRow: 3 } },
+    { message: /set headerRow: 3/, details: { headerRow: 3 } },
   ],
   [
     'a title above a workbook whose columns are chosen',
     () => workbook([['Price list', null, '2026-05-01'], [null], ['sku', 'name', 'x', 'price'], ['a', 'b', null, 1]]),
     { columns: { sku: 'sku' } },
-    { message: /say headerRow: 3/ },
+    { message: /set headerRow: 3/ },
   ],
   [
     'a title with gaps above a workbook',
@@ -231,7 +231,7 @@ test.each<Case>([
         ['a', 'b', null, 1],
       ]),
     {},
-    { message: /row 1 has no names for most .*say headerRow: 2/ },
+    { message: /row 1 has no names for most .*set headerRow: 2/ },
   ],
   [
     'a header row that is empty',

@@ -73,7 +73,7 @@ test('rows that validation refuses again stay unchanged, the others run', async 
   expect((await task.wait({ every: 10 })).counts).toMatchObject({ finished: 2, failed: 1 })
 })
 
-test('a report that goes on in a second sheet is refused, unless a sheet is named', async () => {
+test('a report that continues on a second sheet is refused, unless a sheet is named', async () => {
   const { hq } = newApp()
   const Row = hq.job('Row', async (_ctx, _row: object) => {
     throw new BusinessFailure('no')

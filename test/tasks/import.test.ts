@@ -92,7 +92,7 @@ test('a row refused by validation fails at once, without a job', async () => {
         const price = Number(Price)
         return price >= 0
           ? { value: { sku: SKU, price } }
-          : { issues: [{ message: `${Price} is no price`, path: ['Price'] }] }
+          : { issues: [{ message: `${Price} is not a price`, path: ['Price'] }] }
       },
     },
   } as const
@@ -107,8 +107,8 @@ test('a row refused by validation fails at once, without a job', async () => {
   ])
   const failed = await collect(task.events({ status: ['failed'] }))
   expect(failed.map(({ number, code, messages }) => [number, code, messages.at(-1)?.text])).toEqual([
-    [3, 'invalid', 'Price: 12,5O is no price'],
-    [5, 'invalid', 'Price: -3 is no price'],
+    [3, 'invalid', 'Price: 12,5O is not a price'],
+    [5, 'invalid', 'Price: -3 is not a price'],
   ])
 })
 

@@ -292,7 +292,7 @@ test('a producer killed while adding leaves an interrupted task whose rows run',
   expect(Row.name).toBe('Row')
 })
 
-test('a row that is no list of arguments is refused with its number, and no task remains', async () => {
+test('a row that is not a list of arguments is refused with its number, and no task remains', async () => {
   const { hq } = newApp()
   const Row = hq.job('Row', async (_ctx, _n: unknown) => {})
   const wrong = (rows: unknown) => hq.tasks.create(Row, rows as [unknown][])

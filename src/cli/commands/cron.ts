@@ -31,11 +31,11 @@ export function register(program: Command): void {
   )
   registerAction(cron, 'pause', 'stop an entry until you resume it; deploys do not resume it', async (entry) => {
     await entry.pause()
-    return { said: `${entry.name} is paused` }
+    return { message: `${entry.name} is paused` }
   })
   registerAction(cron, 'resume', 'let a paused entry run again; missed ticks are not made up', async (entry) => {
     await entry.resume()
-    return { said: `${entry.name} is resumed` }
+    return { message: `${entry.name} is resumed` }
   })
   registerAction(cron, 'remove', 'remove an entry that no app defines any more', remove).option(
     '--yes',
@@ -43,7 +43,7 @@ export function register(program: Command): void {
   )
 }
 
-async function remove(entry: Cron, { yes }: ActionOptions): Promise<{ said: string }> {
+async function remove(entry: Cron, { yes }: ActionOptions): Promise<{ message: string }> {
   const info = await entry.known()
   if (info.defined && !yes) {
     throw new CliError(
@@ -51,7 +51,7 @@ async function remove(entry: Cron, { yes }: ActionOptions): Promise<{ said: stri
     )
   }
   await entry.remove()
-  return { said: `${entry.name} is removed` }
+  return { message: `${entry.name} is removed` }
 }
 
 const COLUMNS: Column<CronInfo>[] = [
@@ -73,22 +73,22 @@ function registerAction(
   cron: Command,
   name: string,
   description: string,
-  action: (entry: Cron, options: ActionOptions) => Promise<{ said: string; jid?: string }>,
+  action: (entry: Cron, options: ActionOptions) => Promise<{ message: string; jid?: string }>,
 ): Command {
   return withAppOptions(cron.command(name).description(description).argument('<name>', 'name of the entry'))
     .option('--json', 'as JSON')
     .addHelpText('after', `\nExamples:\n  highkiq cron ${name} nightly\n`)
     .action((entry: string, options: ActionOptions) =>
       withExistingStore(options, async (hq) => {
-        const { said, jid } = await action(hq.cron(entry), options)
-        if (!options.json) print(said)
+        const { message, jid } = await action(hq.cron(entry), options)
+        if (!options.json) print(message)
         else printJson(jid === undefined ? await hq.cron(entry).info() : { jid })
       }),
     )
 }
 
-async function run(entry: Cron): Promise<{ said: string; jid: string }> {
+async function run(entry: Cron): Promise<{ message: string; jid: string }> {
   const jid = await entry.runNow()
   if (jid === null) throw new CliError('the job was not pushed: client middleware filtered it')
-  return { said: jid, jid }
+  return { message: jid, jid }
 }

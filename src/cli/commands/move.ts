@@ -111,7 +111,7 @@ async function moveAll(
 ): Promise<Moved> {
   let left: RestCounts | null = null
   let reached = false
-  const told = new Set<string>()
+  const advised = new Set<string>()
   for (let begun = false, empty = 0; !signal.aborted; ) {
     try {
       if (!begun) await mover.begin()
@@ -122,8 +122,8 @@ async function moveAll(
       empty = isDone(pass) ? empty + 1 : 0
       progress.show(mover.moved, left ?? undefined)
       for (const queue of pass.served) {
-        if (!told.has(queue)) adviseToPause(queue, from)
-        told.add(queue)
+        if (!advised.has(queue)) adviseToPause(queue, from)
+        advised.add(queue)
       }
       if (once || empty === 2) break
     } catch (thrown) {

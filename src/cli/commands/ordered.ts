@@ -51,7 +51,7 @@ export function register(program: Command): void {
     all: 'all ids in the morgue',
     run: async (queue, ids) => {
       const n = await queue.morgue.resurrect(ids ?? 'all')
-      return { resurrected: n, said: `${plural(n, 'id')} of ${queue.queue} resurrected` }
+      return { resurrected: n, message: `${plural(n, 'id')} of ${queue.queue} resurrected` }
     },
     none: ({ queue }, ids) =>
       `${ids.join(', ')} is not in the morgue of ${queue}; highkiq ordered morgue ${queue} lists its ids`,
@@ -67,7 +67,7 @@ export function register(program: Command): void {
       const n = dead
         ? await queue.morgue.delete(ids ?? 'all')
         : await (ids ? queue.waiting.delete(ids) : queue.waiting.deleteAllFailed())
-      return { deleted: n, said: `${plural(n, 'id')} of ${queue.queue} deleted` }
+      return { deleted: n, message: `${plural(n, 'id')} of ${queue.queue} deleted` }
     },
   }).option('--dead', 'delete from the morgue')
   registerAction(ordered, 'kill', 'move the waiting payloads of these ids to the morgue', {
@@ -76,7 +76,7 @@ export function register(program: Command): void {
     asks: async (queue) => `move ${plural((await queue.stats()).retries, 'id')} of ${queue.queue} to the morgue`,
     run: async (queue, ids) => {
       const n = await (ids ? queue.waiting.kill(ids) : queue.waiting.killAllFailed())
-      return { killed: n, said: `${plural(n, 'id')} of ${queue.queue} moved to the morgue` }
+      return { killed: n, message: `${plural(n, 'id')} of ${queue.queue} moved to the morgue` }
     },
   })
   registerAction(ordered, 'run-now', 'make these ids due now', {
@@ -84,26 +84,26 @@ export function register(program: Command): void {
     all: 'all waiting ids',
     run: async (queue, ids) => {
       const n = await (ids ? queue.waiting.performNow(ids) : queue.waiting.performAllNow())
-      return { due: n, said: `${plural(n, 'id')} of ${queue.queue} ${n === 1 ? 'is' : 'are'} due now` }
+      return { due: n, message: `${plural(n, 'id')} of ${queue.queue} ${n === 1 ? 'is' : 'are'} due now` }
     },
   })
   registerAction(ordered, 'cancel', 'remove the waiting payloads of these ids and cancel their running batches', {
     ids: true,
     run: async (queue, ids) => {
       const answers = await queue.cancel(ids ?? [])
-      return { answers, said: answers.map((answer, i) => `${ids?.[i]}: ${answer}`).join('\n') }
+      return { answers, message: answers.map((answer, i) => `${ids?.[i]}: ${answer}`).join('\n') }
     },
   })
   registerAction(ordered, 'pause', 'start no more batches until resumed; pushes still work', {
     run: async (queue) => {
       await queue.pause()
-      return { paused: true, said: `${queue.queue} is paused` }
+      return { paused: true, message: `${queue.queue} is paused` }
     },
   })
   registerAction(ordered, 'resume', 'start batches of a paused queue again', {
     run: async (queue) => {
       await queue.resume()
-      return { paused: false, said: `${queue.queue} is resumed` }
+      return { paused: false, message: `${queue.queue} is resumed` }
     },
   })
   withAppOptions(ordered.command('reshard').description('change the number of shards without stopping work'))
@@ -114,8 +114,8 @@ export function register(program: Command): void {
     .action((name: string, shards: number, options: ActionOptions) =>
       withExistingStore(options, async (hq) => {
         await (await hq.ordered(name).known()).reshard(shards)
-        const said = `${name} has ${plural(shards, 'shard')} now; change its definition, too`
-        printResult(options.json, { name, shards }, said)
+        const message = `${name} has ${plural(shards, 'shard')} now; change its definition, too`
+        printResult(options.json, { name, shards }, message)
       }),
     )
 }
@@ -127,7 +127,7 @@ interface Action {
   /** Question to confirm before `--all`, without its question mark. */
   asks?: (queue: OrderedQueue, options: ActionOptions) => Promise<string>
   /** Runs the action on `ids`, or on all of them when `ids` is undefined. */
-  run: (queue: OrderedQueue, ids: string[] | undefined, options: ActionOptions) => Promise<{ said: string }>
+  run: (queue: OrderedQueue, ids: string[] | undefined, options: ActionOptions) => Promise<{ message: string }>
   /** Error message when none of these ids was found; without it that is no error. */
   none?: (queue: OrderedQueue, ids: readonly string[]) => string
 }
@@ -157,10 +157,10 @@ function registerAction(
       return withExistingStore(options, async (hq) => {
         const queue = await hq.ordered(queueName).known()
         if (options.all && asks) await confirm(await asks(queue, options), options.yes)
-        const { said, ...result } = await run(queue, options.all ? undefined : list, options)
+        const { message, ...result } = await run(queue, options.all ? undefined : list, options)
         const isNone = none !== undefined && !options.all && Object.values(result).every((n) => n === 0)
         if (options.json) printJson(result)
-        else if (!isNone) print(said)
+        else if (!isNone) print(message)
         if (isNone) throw new CliError(none(queue, list))
       })
     })

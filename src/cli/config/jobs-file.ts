@@ -8,7 +8,7 @@ const NAMES = ['jobs', 'src/jobs'].flatMap((name) =>
   ['.ts', '.mts', '.js', '.mjs'].map((extension) => name + extension),
 )
 
-/** Returns the files that `command` loads. @throws CliError (exit code 2) when a path is no jobs file */
+/** Returns the files that `command` loads. @throws CliError (exit code 2) when a path is not a jobs file */
 export function jobsFiles(command: string, paths: readonly string[] = ['.']): string[] {
   const hint = `${command} needs -r FILE, the file that exports the app (export const hq = new Highkiq()): highkiq ${command} -r jobs.ts`
   return paths.map((path) => {

@@ -13,7 +13,7 @@ export interface View {
   /** The owners whose leases go on. */
   owners: ReadonlySet<string>
   queues: readonly QueueSummary[]
-  /** For commands in advice; see `sameApp`. */
+  /** The options of the app, for commands in advice; see `sameApp`. */
   options: AppOptions
 }
 

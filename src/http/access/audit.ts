@@ -28,7 +28,7 @@ export interface AuditDetails {
   [detail: string]: unknown
 }
 
-/** An entry names at most so many jobs or classes. */
+/** An entry names at most this many jobs or classes. */
 export const MOST_NAMED = 100
 
 export type Auditor = ReturnType<typeof auditorOf>

@@ -54,7 +54,7 @@ function nameBefore(text: string, end: number, quote: string): string | undefine
   return at === -1 ? undefined : near.slice(at + quote.length)
 }
 
-/** Returns the index behind the value that begins at `at`; the end of a text that was cut inside it. */
+/** Returns the index after the value that begins at `at`; the end of a text that was cut inside it. */
 function endOfValue(text: string, at: number, slashes: string): number {
   const quote = `${slashes}"`
   if (text.startsWith(quote, at)) return endOfString(text, at + quote.length, slashes)

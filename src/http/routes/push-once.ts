@@ -15,7 +15,10 @@ interface Claim {
   ids: string
   at: number
   body: string
-  /** By index, when all is pushed: null for a stopped job, and the jid of the job that refused a unique one. */
+  /**
+   * What the caller gets instead of a new jid, by the index of the job: null when middleware stopped it, or the jid of the
+   * job that has its lock. It is set once all jobs are pushed.
+   */
   others?: Record<string, string | null>
   /** The indexes of the jobs that were not pushed, because other pushes had stored jobs with their own jids. */
   repeated?: number[]

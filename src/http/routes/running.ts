@@ -33,7 +33,7 @@ export const RUNNING_ROUTE: Route = get('/api/v1/running', {
     queue: FILTER.queue,
     tag: text('a tag of the job'),
     process: text('the identity of the process'),
-    seconds: integer(0, undefined, undefined, 'only jobs that have run for at least so many seconds'),
+    seconds: integer(0, undefined, undefined, 'only jobs that have run for at least this many seconds'),
     cursor,
     limit: integer(1, MOST, STANDARD, 'the most items'),
   },

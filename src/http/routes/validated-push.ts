@@ -21,6 +21,6 @@ export async function validatedPush(hq: Highkiq, push: Push): Promise<Push> {
   const checked = await runSchema(validate, args[0], name, { job: name })
   if (!checked.issues) return { ...push, args: [checked.value] }
   const issues = checked.issues.map((issue) => ({ path: pathOfIssue(issue), message: issue.message }))
-  const told = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ')
-  throw new HighkiqError('INVALID_ARGS', `${name}: ${told}`, { path: 'args[0]', job: name, issues })
+  const problems = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ')
+  throw new HighkiqError('INVALID_ARGS', `${name}: ${problems}`, { path: 'args[0]', job: name, issues })
 }

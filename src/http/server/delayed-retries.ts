@@ -15,7 +15,7 @@ const keyOf = (task: string, undo: string) => `retry:${task}:${undo}`
 /** The delayed retries of one server. They wait in this process: when the process ends first, the rows stay rejected. */
 export function delayedRetries(hq: Highkiq) {
   const { log } = hq
-  /** By key. */
+  /** The retries that wait, by their keys. */
   const waiting = new Map<string, { task: string; timer: NodeJS.Timeout }>()
   const remember = (...about: Parameters<typeof hq.store.results.remember>) => hq.store.results.remember(...about)
   const cancel = (key: string) => {

@@ -125,7 +125,7 @@ export interface BatchPush {
   members: readonly NewMember[]
 }
 
-/** The end of the id of a placeholder: a member that is no job, and keeps its batch open while jobs are added in several steps. */
+/** The end of the id of a placeholder: a member that is not a job, and keeps its batch open while jobs are added in several steps. */
 const PLACEHOLDER = 'fc000005'
 
 export function newPlaceholder(): string {

@@ -29,7 +29,7 @@ export interface CronRun {
   /** null: it was pushed off schedule. */
   tick: number | null
   pushedAt: number
-  /** As the last effect on this run said; `waiting` until the first one. */
+  /** The state that the last effect on this run had; `waiting` before the first one. */
   state: CronRunState
   /** When the last attempt started; null before the first. */
   startedAt: number | null
@@ -88,7 +88,7 @@ export interface CronStore {
    * earlier as `tick` of `define` is. False: no such entry.
    */
   pause(name: string, paused: boolean, now: number): Promise<boolean>
-  /** False: no such entry. */
+  /** Removes an entry. Resolves with false when there is none. */
   remove(name: string): Promise<boolean>
   /** Releases a lock if `holder` has it. */
   releaseLock(lock: string, holder: string): Promise<void>

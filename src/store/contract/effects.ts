@@ -177,7 +177,7 @@ export type MemberChange =
   | 'succeeded'
   /** It ended without success and will not run again. */
   | 'failed'
-  /** The same, after it had used up its retries. */
+  /** It ended without success after it had used up its retries. */
   | 'died'
   /** The member was no job: the batch does not count it. In a batch that is being cancelled it has failed. */
   | 'withdrawn'

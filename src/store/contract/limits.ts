@@ -57,7 +57,7 @@ export interface LimitRequest {
 
 /**
  * `over: null` – the attempt may start in `ms` milliseconds, at most START_AHEAD_MS, and has a slot of each limit that has
- * slots. Otherwise nothing was taken; `over` is the index of the limit that has no room. For a rate `ms` is the time until it
+ * slots. Otherwise nothing was acquired; `over` is the index of the limit that has no room. For a rate `ms` is the time until it
  * has.
  */
 export interface LimitAnswer {

@@ -130,7 +130,7 @@ export interface OrderedSettleAndFetchAnswer {
   paused: boolean
   /** The number of shards of the queue. If it has changed, call `assignments`. */
   shards: number
-  /** Those of this owner's ids in flight that were cancelled. */
+  /** The ids in flight of this owner that were cancelled. */
   cancelled: { id: string; ticket: string }[]
   /** Why a part of the call was not done, as text for display. */
   problem?: string

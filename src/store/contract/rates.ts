@@ -35,9 +35,9 @@ export function openRate(limit: Limit, state: string, now: number): Rate {
 class SmoothRate implements Rate {
   readonly #now: number
   readonly #interval: number
-  /** The time before a start by which its place in the sequence may lie ahead. */
+  /** How far the position of a start in the sequence may be ahead of the start itself. */
   readonly #tolerance: number
-  /** The place of the next start in the sequence of evenly spaced starts. */
+  /** The position of the next start in the sequence of evenly spaced starts. */
   #position: number
   readonly wasAhead: boolean
 

@@ -15,7 +15,7 @@ import type { Destination, Move, PushItem, SetName } from './push-items.ts'
 
 /** The most jobs that one page has. */
 export const TRANSFER_PAGE = 100
-/** A target remembers at least so many pages of each source, the newest ones, and so many tasks. */
+/** A target remembers at least this many pages of each source, the newest ones, and this many tasks. */
 export const TRANSFER_PAGES_KEPT = 10_000
 
 /** Jobs that a page takes, each only if it is still there. `offset`: where `peek` found the first of the texts. */

@@ -241,7 +241,7 @@ export interface WorkerStore {
   ): Promise<void>
   processes(): Promise<ProcessRecord[]>
   removeProcess(identity: string): Promise<void>
-  /** False: no such process. */
+  /** Stores a signal for a process. Resolves with false when there is none. */
   signal(identity: string, signal: Signal): Promise<boolean>
   /** Returns the running jobs as each process showed them last, also those of other programs. */
   running(): Promise<(RunningJob & { identity: string })[]>

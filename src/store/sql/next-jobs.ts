@@ -42,7 +42,7 @@ export function mostFresh({ rows_per_job }: TaskColumns, room: number): number {
 }
 
 /**
- * Returns the next rows of the backlog as at most `room` jobs, and moves `task.next` behind the fresh ones.
+ * Returns the next rows of the backlog as at most `room` jobs, and moves `task.next` past the fresh ones.
  * @param returned the first rows that were put back, in their order
  * @param fresh the first rows that were never in the queue, at most `mostFresh`
  */

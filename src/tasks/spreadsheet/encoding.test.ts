@@ -132,13 +132,13 @@ test.each([
     Buffer.from('612d312c31322e35302c bfbed1bc0a'.replace(' ', ''), 'hex'),
     ['windows-1252', 'shift_jis', 'gb18030'],
     '"¿¾Ñ¼" in windows-1252',
-    '"烤鸭" in gb18030: say encoding: windows-1252',
+    '"烤鸭" in gb18030: set encoding: windows-1252',
   ],
 ])(
   '%s, which nothing tells apart, is refused with each likely reading',
   async (_name, bytes, encodings, one, other) => {
     const failure = await read(bytes).catch((error) => error)
-    expect(failure).toMatchObject({ code: 'INVALID_FILE', message: expect.stringContaining('say encoding: ') })
+    expect(failure).toMatchObject({ code: 'INVALID_FILE', message: expect.stringContaining('set encoding: ') })
     expect(failure.message).toContain(one)
     expect(failure.message).toContain(other)
     if (one) expect(failure.details).toMatchObject({ encodings })

@@ -168,7 +168,7 @@ function unclear(readings: readonly Reading[], linesBefore: number): HighkiqErro
   const encodings = likeliest.map(({ encoding }) => encoding)
   const row = linesBefore + at + 1
   const all = `${is.slice(0, -1).join(', ')}, and ${is.at(-1)}`
-  const hint = `say encoding: ${encodings[0]}`
+  const hint = `set encoding: ${encodings[0]}`
   const message = `line ${row}: the encoding is not clear: a cell is ${all}: ${hint}, or another one`
   return invalidFile(message, { row, encodings, option: 'encoding', value: encodings[0], hint })
 }

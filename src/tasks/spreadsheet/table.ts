@@ -36,7 +36,7 @@ export function tooManyRows(row: number, maxRows: number): HighkiqError {
 // As many as Excel has. More are never a table but a file with the wrong delimiter or worse.
 const MAX_COLUMNS = 16_384
 
-// A table may have this many empty cells, and so many more for each value. Without a limit a row of a few bytes would become
+// A table may have this many empty cells, and a number more for each value. Without a limit a row of a few bytes would become
 // a job with 16,384 fields.
 const EMPTY_CELLS = 10_000_000
 const EMPTY_CELLS_PER_VALUE = 500
@@ -124,7 +124,7 @@ function checkedHeader(rows: readonly TableRow[], rules: TableRules): string[] {
   } catch (error) {
     if (!guess || !(error instanceof HighkiqError)) throw error
     const { number } = guess
-    const hint = `say headerRow: ${number}`
+    const hint = `set headerRow: ${number}`
     const message = `${error.message} (row ${top.number} looks like a title, and row ${number} like the names of the columns: ${hint})`
     const about = { headerRow: number, option: 'headerRow', value: number, hint }
     throw new HighkiqError(error.code, message, { ...error.details, ...about }, { cause: error })

@@ -6,7 +6,7 @@ import { type ZipEntry, zipBytes } from './zip-writer.ts'
 
 export type Cell = string | number | boolean | Date | null
 
-/** A sheet has at most so many rows in Excel. */
+/** A sheet has at most this many rows in Excel. */
 const MOST_ROWS = 1_048_576
 const PIECE_CHARACTERS = 64 * 1024
 

@@ -16,18 +16,18 @@ export interface WorksheetContext {
   date1904: boolean
 }
 
-// A to XFD. A cell further to the right would make its row as long as it likes.
+// A to XFD. A cell further to the right would make its row very long.
 const MAX_COLUMNS = 16_384
 
 // As in CSV: no row of a table is so long, and without a limit one could fill the memory.
 const MAX_ROW_CHARS = 16 * 1024 ** 2
 
-// A few bytes are enough for a row as wide as a sheet. A sheet may have this many empty cells left of its values, and so
-// many more for each character of its XML: far more than a program writes, and few enough that a small file is read soon.
+// A few bytes are enough for a row as wide as a sheet. A sheet may have this many empty cells left of its values, and a
+// number more for each character of its XML: far more than a program writes, and few enough that a small file is read soon.
 const EMPTY_CELLS = 20_000_000
 const EMPTY_CELLS_PER_CHAR = 10
 
-// Rows are handed over when they have so many cells.
+// Rows are passed on once they have this many cells.
 const BATCH_CELLS = 32_768
 
 const MAX_REMEMBERED_DATES = 10_000

@@ -6,7 +6,7 @@ import { shown } from '../../job/options.ts'
 
 const MAX_TOTAL_BYTES = 4 * 1024 ** 3
 const MAX_RATIO = 1000
-// Below this size a file may compress as well as it likes.
+// Below this size a file may have any rate of compression.
 const MAX_UNCHECKED_BYTES = 100 * 1024 ** 2
 
 /** A zip archive whose table of contents was read and checked. */

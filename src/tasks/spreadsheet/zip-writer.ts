@@ -20,10 +20,10 @@ interface Written {
 }
 
 const PIECE_BYTES = 64 * 1024
-/** An archive without the extension Zip64 has at most so many bytes, and so has each of its files. */
+/** An archive without the extension Zip64 has at most this many bytes, and so has each of its files. */
 const MOST_BYTES = 0xffff_ffff
 const VERSION = 20
-/** Names are UTF-8, and sizes and checksum come behind the content. */
+/** Names are UTF-8, and sizes and checksum come after the content. */
 const FLAGS = 0x0808
 const DEFLATED = 8
 /** 1 January 1980: the same rows give the same file. */

@@ -6,17 +6,17 @@ import { EventLoopReader, EventLoopState } from './event-loop-state.ts'
 /** A monitor of a lease of one second: it looks every quarter of a second of a time that only the test moves. */
 function watched(maxBlockSeconds = 900) {
   const eventLoop = new EventLoopState(10)
-  const told: { event: BlockEvent; block: Block; at: number }[] = []
+  const reported: { event: BlockEvent; block: Block; at: number }[] = []
   let now = 1_000_000
   const monitor = new EventLoopMonitor(
     new EventLoopReader(eventLoop.memory),
     { ...paceOf(1), maxBlockSeconds, now },
-    (event, block) => void told.push({ event, block, at: (now - 1_000_000) / 1000 }),
+    (event, block) => void reported.push({ event, block, at: (now - 1_000_000) / 1000 }),
   )
   return {
     eventLoop,
     monitor,
-    told,
+    reported,
     /** Time passes, and the monitor looks as often as it should. */
     pass(seconds: number) {
       for (let i = 0; i < seconds * 4; i++) {
@@ -28,8 +28,8 @@ function watched(maxBlockSeconds = 900) {
     sleep(seconds: number) {
       now += seconds * 1000
     },
-    /** What was told, and when. */
-    events: () => told.map(({ event, at }) => [event, at]),
+    /** The reported events, each with its time. */
+    events: () => reported.map(({ event, at }) => [event, at]),
     stopIn: (seconds: number) => monitor.stopAt(now + seconds * 1000),
     /** The renewals stop when this time has passed, and not before. */
     stopsAfter(seconds: number) {
@@ -71,17 +71,17 @@ test.each([
     // The first look after the process was continued, when the other thread has not got its turn yet.
     t.pass(0.25)
   }
-  expect(t.told).toEqual([])
+  expect(t.reported).toEqual([])
 })
 
 test('a block is reported at growing intervals, and its end with the total time', () => {
   const t = blocked()
   t.pass(20.25)
   expect(t.events()).toEqual([1.25, 2.25, 4.25, 8.25, 16.25].map((at) => ['blocked', at]))
-  expect(t.told[4]?.block).toMatchObject({ seconds: 16, job: { jid: 'j', class: 'J' }, count: 1 })
+  expect(t.reported[4]?.block).toMatchObject({ seconds: 16, job: { jid: 'j', class: 'J' }, count: 1 })
   t.eventLoop.yielded()
   t.pass(0.25)
-  expect(t.told[5]).toMatchObject({ event: 'over', block: { seconds: 20, job: { jid: 'j' } } })
+  expect(t.reported[5]).toMatchObject({ event: 'over', block: { seconds: 20, job: { jid: 'j' } } })
   t.pass(1)
   expect(t.events()[6]?.[0]).toBe('blocked')
 })
@@ -91,7 +91,7 @@ test('a block that ends before its first report is not reported', () => {
   t.pass(1)
   t.eventLoop.beat()
   t.pass(1)
-  expect(t.told).toEqual([])
+  expect(t.reported).toEqual([])
 })
 
 test('after maxBlockSeconds the monitor stops the renewals and reports that once; they continue when the block is over', () => {

@@ -22,11 +22,11 @@ export function paceOf(leaseSeconds: number): Pace {
 export type BlockEvent = 'blocked' | 'gave-up' | 'over'
 
 export class EventLoopMonitor {
-  readonly #signs: EventLoopReader
+  readonly #reader: EventLoopReader
   readonly #pace: Pace
   readonly #maxBlockMs: number
   readonly #onEvent: (event: BlockEvent, block: Block) => void
-  #life: number
+  #activity: number
   #checkedAt: number
   #stopAt = Number.POSITIVE_INFINITY
   #silentMs = 0
@@ -37,15 +37,15 @@ export class EventLoopMonitor {
 
   /** `onEvent` gets `blocked` with growing gaps, `gave-up` once, and `over` after either of them. */
   constructor(
-    signs: EventLoopReader,
+    reader: EventLoopReader,
     options: Pace & { maxBlockSeconds: number; now: number },
     onEvent: (event: BlockEvent, block: Block) => void,
   ) {
-    this.#signs = signs
+    this.#reader = reader
     this.#pace = options
     this.#maxBlockMs = options.maxBlockSeconds * 1000
     this.#onEvent = onEvent
-    this.#life = signs.life
+    this.#activity = reader.activity
     this.#checkedAt = options.now
     this.#warnAtMs = options.warnMs
   }
@@ -65,18 +65,18 @@ export class EventLoopMonitor {
     const { stepMs, warnMs } = this.#pace
     const passed = now - this.#checkedAt
     this.#checkedAt = now
-    const { life } = this.#signs
-    if (life !== this.#life) {
-      this.#life = life
+    const { activity } = this.#reader
+    if (activity !== this.#activity) {
+      this.#activity = activity
       this.#over()
       return
     }
     // This check is far too late: the thread was stopped or got no CPU, and so may the main thread.
     this.#silentMs += passed > 2 * stepMs ? stepMs : passed
     if (this.#silentMs < warnMs) return
-    const { current: job, running, count } = this.#signs
+    const { current: job, running, count } = this.#reader
     // The event loop went on while its memory was read.
-    if (this.#signs.life !== life) return
+    if (this.#reader.activity !== activity) return
     const block = { seconds: this.#silentMs / 1000, job, running, count }
     if (!this.#gaveUp && (this.#silentMs >= this.#limitMs(block) || now >= this.#stopAt)) {
       this.#gaveUp = true

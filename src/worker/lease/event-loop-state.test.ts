@@ -3,42 +3,42 @@ import { EventLoopReader, EventLoopState } from './event-loop-state.ts'
 
 function both(concurrency: number) {
   const eventLoop = new EventLoopState(concurrency)
-  return { eventLoop, signs: new EventLoopReader(eventLoop.memory) }
+  return { eventLoop, reader: new EventLoopReader(eventLoop.memory) }
 }
 
 test('the job whose handler is on the stack is known until it awaits; then it is one of the running jobs until it ends', () => {
-  const { eventLoop, signs } = both(2)
-  expect([signs.current, signs.running, signs.count]).toEqual([undefined, [], 0])
+  const { eventLoop, reader } = both(2)
+  expect([reader.current, reader.running, reader.count]).toEqual([undefined, [], 0])
   const first = eventLoop.began('a1', 'Import', 30)
-  expect(signs.current).toEqual({ jid: 'a1', class: 'Import', timeout: 30 })
+  expect(reader.current).toEqual({ jid: 'a1', class: 'Import', timeout: 30 })
   eventLoop.yielded()
-  expect(signs.current).toBeUndefined()
+  expect(reader.current).toBeUndefined()
   const second = eventLoop.began('b2', 'Mail')
-  expect(signs.current).toEqual({ jid: 'b2', class: 'Mail', timeout: 0 })
+  expect(reader.current).toEqual({ jid: 'b2', class: 'Mail', timeout: 0 })
   eventLoop.yielded()
-  expect(signs.running.map(({ jid }) => jid)).toEqual(['a1', 'b2'])
+  expect(reader.running.map(({ jid }) => jid)).toEqual(['a1', 'b2'])
   eventLoop.ended(first)
-  expect([signs.running.map(({ jid }) => jid), signs.count]).toEqual([['b2'], 1])
+  expect([reader.running.map(({ jid }) => jid), reader.count]).toEqual([['b2'], 1])
   eventLoop.ended(second)
-  expect([signs.running, signs.count]).toEqual([[], 0])
+  expect([reader.running, reader.count]).toEqual([[], 0])
 })
 
-test('each step of a job and each beat counts as a sign of life', () => {
-  const { eventLoop, signs } = both(1)
-  const seen = [signs.life]
+test('each step of a job and each beat changes the counter of activity', () => {
+  const { eventLoop, reader } = both(1)
+  const seen = [reader.activity]
   const place = eventLoop.began('a', 'J')
-  seen.push(signs.life)
+  seen.push(reader.activity)
   eventLoop.yielded()
-  seen.push(signs.life)
+  seen.push(reader.activity)
   eventLoop.ended(place)
-  seen.push(signs.life)
+  seen.push(reader.activity)
   eventLoop.beat()
-  seen.push(signs.life)
+  seen.push(reader.activity)
   expect(new Set(seen).size).toBe(5)
 })
 
 test('a reused slot has the name of its new job, of any length and class', () => {
-  const { eventLoop, signs } = both(1)
+  const { eventLoop, reader } = both(1)
   for (const [jid, name] of [
     ['0123456789', 'LongName'],
     ['1', 'LongName'],
@@ -46,7 +46,7 @@ test('a reused slot has the name of its new job, of any length and class', () =>
     ['456', 'LongerNameStill'],
   ] as const) {
     const place = eventLoop.began(jid, name)
-    expect(signs.current).toMatchObject({ jid, class: name })
+    expect(reader.current).toMatchObject({ jid, class: name })
     eventLoop.yielded()
     eventLoop.ended(place)
   }
@@ -59,24 +59,24 @@ test.each<[jid: unknown, name: string, id: string, kept: string]>([
   // Another program's job may have anything for an id.
   ...[undefined, 7, null].map((jid): [unknown, string, string, string] => [jid, 'J', String(jid), 'J']),
 ])('a job with the id %s of class %s: a long name is cut between characters with a mark', (jid, name, id, kept) => {
-  const { eventLoop, signs } = both(1)
+  const { eventLoop, reader } = both(1)
   eventLoop.began(jid, name)
-  expect(signs.current).toMatchObject({ jid: id, class: kept })
+  expect(reader.current).toMatchObject({ jid: id, class: kept })
 })
 
 test('with more jobs than slots, the job on the stack is known, all are counted, and the slots are freed', () => {
-  const { eventLoop, signs } = both(1)
+  const { eventLoop, reader } = both(1)
   const places = ['a', 'b', 'c'].map((jid) => {
     const place = eventLoop.began(jid, 'J')
-    expect(signs.current).toMatchObject({ jid })
+    expect(reader.current).toMatchObject({ jid })
     eventLoop.yielded()
     return place
   })
-  expect(signs.count).toBe(3)
-  expect(signs.running.map(({ jid }) => jid)).toEqual(['a', 'c'])
+  expect(reader.count).toBe(3)
+  expect(reader.running.map(({ jid }) => jid)).toEqual(['a', 'c'])
   for (const place of places) eventLoop.ended(place)
-  expect([signs.running, signs.count]).toEqual([[], 0])
+  expect([reader.running, reader.count]).toEqual([[], 0])
   eventLoop.began('d', 'J')
   eventLoop.began('e', 'J')
-  expect(signs.running.map(({ jid }) => jid)).toEqual(['d', 'e'])
+  expect(reader.running.map(({ jid }) => jid)).toEqual(['d', 'e'])
 })

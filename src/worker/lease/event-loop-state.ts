@@ -1,5 +1,5 @@
 /**
- * The state of the event loop in shared memory: the main thread writes whether it turns and which jobs run, and the lease
+ * The state of the event loop in shared memory: the main thread writes that it turns and which jobs run, and the lease
  * thread reads it. It is written for every job, so it must cost next to nothing: plain stores, no clock, no allocation. The
  * lease thread reads it only after it has seen no change for a second or more.
  */
@@ -12,7 +12,7 @@ export interface RunningJob {
 }
 
 /** Offsets in the head, in 32-bit words. */
-const LIFE = 0
+const ACTIVITY = 0
 /** The record of the job whose handler is on the stack; -1 while there is none. */
 const CURRENT = 1
 const COUNT = 2
@@ -39,7 +39,7 @@ export class EventLoopState {
   readonly #written: string[] = []
   readonly #free: number[] = []
   readonly #encoder = new TextEncoder()
-  #life = 0
+  #activity = 0
   #count = 0
 
   /** `concurrency` is the number of jobs that run at the same time. A worker may change it, so it makes all records. */
@@ -60,7 +60,7 @@ export class EventLoopState {
 
   /** Records that the event loop turns. */
   beat(): void {
-    this.#cells[LIFE] = ++this.#life
+    this.#cells[ACTIVITY] = ++this.#activity
   }
 
   began(jid: unknown, name: string, timeout = 0): number {
@@ -100,7 +100,7 @@ export class EventLoopState {
   }
 }
 
-/** The side of the lease thread. What it reads is valid only while `life` does not change. */
+/** The side of the lease thread. What it reads is valid only while `activity` does not change. */
 export class EventLoopReader {
   readonly #memory: SharedArrayBuffer
   readonly #cells: Int32Array
@@ -111,8 +111,8 @@ export class EventLoopReader {
   }
 
   /** Changes whenever the event loop has turned, or a job started, yielded or ended. */
-  get life(): number {
-    return this.#word(LIFE)
+  get activity(): number {
+    return this.#word(ACTIVITY)
   }
 
   /** The job whose handler is on the stack; undefined when there is none, and any code may block. */

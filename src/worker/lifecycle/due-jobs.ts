@@ -23,7 +23,7 @@ const RENEW_MS = (LOCK_SECONDS * 1000) / 2
 const BATCH = 100
 /** The jobs of a batch whose client middleware takes longer than this are moved later, one by one. */
 const READY_MS = 1000
-/** While the client middleware of so many jobs has not answered, no further ones are moved. */
+/** While the client middleware of this many jobs has not answered, no further jobs are moved. */
 const MOST_UNREADY = 1000
 /** A job is postponed when client middleware does not answer within this time. */
 const PROMOTE_SECONDS = 30
@@ -164,7 +164,7 @@ export class DueJobs extends Periodic {
     await this.#keepOutcomes(swaps.filter((_, i) => answers[i] === 'ok'))
     const refused = swaps.filter((_, i) => answers[i] === 'error')
     if (refused.length === 0) return answers.includes('ok')
-    // Left where they are, they would block all entries behind them.
+    // Left where they are, they would block all later entries.
     const postponed = refused.map((swap) => this.#postponed(set, swap, refusal(swap)))
     return [...answers, ...(await store.jobSets.swap(set, postponed, now()))].includes('ok')
   }

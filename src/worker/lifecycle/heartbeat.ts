@@ -7,7 +7,7 @@ import type { Engine } from '../engine.ts'
 import type { Capsule } from './capsules.ts'
 
 const BEAT_MS = 10_000
-/** For so long the store lists a process without a heartbeat. */
+/** Seconds for which the store lists a process without a heartbeat. */
 export const SHOWN_SECONDS = 60
 /** The worker warns when the store answers later than this, this many heartbeats in a row. */
 const SLOW_MS = 50

@@ -10,7 +10,7 @@ import type { Engine } from '../engine.ts'
 const LIMITS_AT_ONCE = 100
 /** Of a limit whose first jobs are of blocked queues, one check reads at most this many pages. */
 const MOST_PAGES = 10
-/** When all jobs of a limit are of blocked queues, it is not looked at before this time. */
+/** When all jobs of a limit are of blocked queues, it is not checked again before this time. */
 const BLOCKED_MS = 2000
 /** The list of processes is read again after this time. */
 const PROCESSES_MS = 1000
@@ -25,7 +25,7 @@ type Mover = Pick<Engine, 'store' | 'now'>
  */
 export class LimitedJobs {
   readonly #engine: Mover
-  /** By the limit, the last entry that was read, when further ones follow. */
+  /** The last entry that was read of each limit, when further ones follow. */
   readonly #readTo = new Map<string, Entry>()
   /** The queues whose jobs were passed. */
   readonly #passed = new Set<string>()
@@ -104,7 +104,7 @@ export class LimitedJobs {
     if (swaps.length === 0) return false
     // The job that goes to the front last comes first.
     const answers = await store.jobSets.swap(set, swaps.toReversed(), now())
-    // Jobs that the store can't move stay at the front, where they would hold up all behind them.
+    // Jobs that the store can't move stay at the front, where they would block all later ones.
     if (after && answers.includes('error')) this.#readTo.set(name, after)
     return answers.some((answer) => answer !== 'error')
   }

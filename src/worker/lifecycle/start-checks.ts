@@ -29,7 +29,7 @@ async function checkWire(engine: Engine): Promise<void> {
     others.set(theirs, [...(others.get(theirs) ?? []), identity])
   }
   for (const [theirs, processes] of others) {
-    const advice = `here wire is ${wire}, and processes of Sidekiq ${theirs} work beside it: ${meaning(theirs, wire)}`
+    const advice = `this process writes jobs in the format of Sidekiq ${wire} (option wire), but Sidekiq ${theirs} runs beside it: ${meaning(theirs, wire)}`
     if (wire === 8) log.warn({ processes }, `${advice}; use new Highkiq({ wire: ${theirs} })`)
     else log.info({ processes }, advice)
   }
@@ -48,7 +48,7 @@ export function sidekiqVersionOf(info: string): Sidekiq | undefined {
 }
 
 function meaning(theirs: Sidekiq, wire: Sidekiq): string {
-  if (wire === 8) return 'they take our times, which are milliseconds, for seconds'
-  if (theirs === 8) return 'they read our times, but those of other versions do not read theirs'
-  return 'they keep what runs under another key'
+  if (wire === 8) return 'it reads our times, which are milliseconds, as seconds'
+  if (theirs === 8) return 'it can read our times, but older versions cannot read its times'
+  return 'it stores the running jobs of its processes under another key'
 }

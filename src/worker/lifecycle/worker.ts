@@ -26,6 +26,7 @@ import { idleWithin, runningJobs, shownJobs, summaryOf } from './shown-jobs.ts'
 import { openWhenPossible, retryLostCalls } from './start-retries.ts'
 import { WorkerProcess } from './worker-process.ts'
 
+/** Milliseconds that running jobs get after their signal was aborted. */
 const GRACE_MS = 3000
 /** Milliseconds to release the lease in the store. */
 const RELEASE_MS = 5000
@@ -314,7 +315,7 @@ export class Worker extends WorkerProcess {
     await withinDeadline(quieting, SETTLE_MS + SERVICES_MS, 0, GRACE_MS)
     const handled = async (event: 'shutdown' | 'exit', reserveMs: number) => {
       if (await withinDeadline(emit(event), reserveMs, HANDLERS_MS)) return
-      log.warn({ event }, `a handler of hq.on('${event}') has not ended in time: the stop goes on without it`)
+      log.warn({ event }, `a handler of hq.on('${event}') has not ended in time: the worker stops without waiting for it`)
     }
     await handled('shutdown', SETTLE_MS + SERVICES_MS)
     const late = this.#attempts

@@ -7,7 +7,7 @@ import { progressToRecord, startToRecord } from './attempt-events.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 import type { SettlementBuffer } from './settlement-buffer.ts'
 
-/** An event of an attempt that goes on waits at most so long for a call to go with. */
+/** An event of a running attempt waits for at most this many milliseconds until a call carries it. */
 const DELAY_MS = 20
 
 export class AttemptRecorder {

@@ -1,7 +1,7 @@
 /**
  * The loop of calls by which a worker settles and fetches jobs, ordinary and ordered ones. A call drains what ended,
  * sends it, and applies the answer; when it fails, it restores what it has drained. Whatever ends during one call goes
- * with the next, so that calls become batches under load.
+ * with the next, so that one call carries many jobs under load.
  */
 
 import { HighkiqError, hasCode } from '../../job/errors.ts'

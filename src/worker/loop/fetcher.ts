@@ -22,9 +22,9 @@ export interface FetcherOptions extends WorkerHandle {
 interface Sent extends Drained {
   owner: string
   n: number
-  /** True: it requeues jobs that were fetched ahead. */
+  /** Whether it requeues jobs that were fetched ahead. */
   requeues: boolean
-  /** True: it carries the events of its attempts. */
+  /** Whether it carries the events of its attempts. */
   isRecorded?: boolean
   /** The cancellations that the worker knew: those of the jobs that the call ends are removed by it. */
   knownVersion?: number
@@ -32,7 +32,7 @@ interface Sent extends Drained {
 
 /** The store waits for jobs at most this long before it is asked again. */
 const WAIT_MS = 10_000
-/** The same with `fetchOrder`, whose answer may change meanwhile. */
+/** The same for capsules with `fetchOrder`, whose answer may change meanwhile. */
 const CHOSEN_WAIT_MS = 2000
 /** One call settles and fetches at least this many jobs if there are as many. */
 const MIN_BATCH = 20
@@ -218,11 +218,11 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     // The capsule became quiet during the call: its jobs are requeued, after newer ones that calls under way bring.
     if (this.#slots.state !== 'open') this.#askRequeuePrefetched()
     if (!sent.isRecorded && this.engine.recording.mayBeOn()) await this.#recordLate(sent, answer)
-    if (this.#ended.size > 0) await this.#withdrawOfEnded()
+    if (this.#ended.size > 0) await this.#withdrawCancellations()
     if (allApplied) return true
     throw new HighkiqError(
       'STORE_UNUSABLE',
-      `the store could not settle a job; the worker tries again. ${answer.problem ?? ''}`,
+      `the store could not settle a job, and the worker tries again${answer.problem ? `: ${answer.problem}` : ''}`,
     )
   }
 
@@ -279,7 +279,10 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     }
   }
 
-  /** Learns which jobs were cancelled and which limits were set, before any job starts. Returns false when the jobs belong to other workers by now. */
+  /**
+   * Reads which jobs were cancelled and which limits were set, before any job starts. Resolves with false when the jobs
+   * belong to other workers by now.
+   */
   async #readControl(owner: string, fetched: readonly FetchedJob[]): Promise<boolean> {
     this.#wanted += fetched.length
     try {
@@ -297,7 +300,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
    * Withdraws the cancellations of jobs that ended before the worker knew of their cancellations. One that the store does not
    * withdraw now is withdrawn after the next call.
    */
-  async #withdrawOfEnded(): Promise<void> {
+  async #withdrawCancellations(): Promise<void> {
     const { store, cancellations, control, now, report } = this.engine
     for (const jid of this.#ended) {
       // The call that added it reads the new cancellations, and comes back here.

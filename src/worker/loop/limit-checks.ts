@@ -113,7 +113,7 @@ export class LimitChecks {
     if (over.length > 0 && ahead.size > 0) this.#applyAhead(ahead, new Set(over))
   }
 
-  /** Takes a step of an attempt, and ends the attempt alone if the step throws. */
+  /** Runs a step of an attempt. If the step throws, only this attempt ends. */
   #attempt(attempt: Attempt, step: () => void): void {
     try {
       step()
@@ -123,7 +123,7 @@ export class LimitChecks {
   }
 
   /**
-   * The answer for a limit without room holds for all jobs that were fetched before the store was asked. If each of them took
+   * The answer for a limit without room holds for all jobs that were fetched before the store was asked. If each of them used
    * a slot of the worker to ask, many jobs of one key would delay those of others.
    */
   #applyAhead(ahead: ReadonlySet<FetchedJob>, over: ReadonlySet<string | undefined>): void {

@@ -18,7 +18,7 @@ interface Ended {
 
 /** The content of one call. */
 export interface Drained {
-  /** By ticket. */
+  /** The starts by ticket. */
   readonly started: ReadonlyMap<string, readonly Started[]>
   readonly ended: readonly Ended[]
   /** Events of attempts that go on. */
@@ -33,7 +33,7 @@ export class SettlementBuffer {
   #ended: Ended[] = []
   #started = new Map<string, readonly Started[]>()
   #records: RecordEffect[] = []
-  /** True: the events must be sent even if nothing else is. */
+  /** Whether the events must be sent even if nothing else is. */
   #areRecordsDue = false
   readonly #onStart = new Map<string, OnStart>()
   /** How often the store refused a settlement, by ticket. */
@@ -143,7 +143,7 @@ export class SettlementBuffer {
 
   reportLostOne(ticket: string, jid: string | undefined): void {
     this.#engine.report(
-      new HighkiqError('LEASE_LOST', 'a job ended after it had been given to others: its end was not recorded'),
+      new HighkiqError('LEASE_LOST', 'a job ended after it was rescued or removed: its end was not recorded'),
       given({ jid, ticket }),
     )
   }
@@ -169,7 +169,7 @@ export class SettlementBuffer {
   }
 }
 
-/** Returns the job of a settlement, of several rows the first; undefined for a text that is no job. */
+/** Returns the job of a settlement, of several rows the first; undefined for a text that is not a job. */
 function jidOf({ jids, attempt }: Pick<Ended, 'jids' | 'attempt'>): string | undefined {
   return attempt?.payload.jid ?? jids?.[0]
 }
@@ -197,7 +197,7 @@ export function clearingCancellations(
   if (cancellations.isEmpty || !isOver(settlement.move)) return settlement
   const cancelled = endedBy(ended).filter((jid) => cancellations.has(jid))
   if (cancelled.length === 0) return settlement
-  // Behind the effects that drop a cancelled job.
+  // They follow the effects that drop a cancelled job.
   const cleared = cancelled.map((jid): Effect => ({ kind: 'clear-cancellation', jid, at, dropped: false }))
   return { ...settlement, effects: [...(settlement.effects ?? []), ...cleared] }
 }

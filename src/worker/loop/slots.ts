@@ -175,7 +175,7 @@ export class Slots {
     const found = await cancellations
       .among(jids)
       .catch((thrown) => report(thrown, { during: 'looking for cancelled jobs' }))
-    // Requeued meanwhile, or lost with the lease.
+    // The job was requeued meanwhile, or lost with the lease.
     if (!this.running.isCurrent(attempt)) return
     try {
       if (!found) this.#end(attempt, requeue(this.#engine, attempt, { kind: 'not-started' }))
@@ -308,7 +308,7 @@ export class Slots {
     const id = eventLoop.began(payload.jid, payload.class, definition?.options.timeout)
     const running = callHandler(this.#engine, attempt)
     eventLoop.yielded()
-    // As with `await`, a method `then` of the promise's own, which may throw, is not called.
+    // `await` also ignores a `then` method that the app has added to its promise, which may throw.
     Promise.prototype.then.call(
       running,
       (result) => this.#concluded(attempt, id, settleResult(this.#engine, attempt, result)),

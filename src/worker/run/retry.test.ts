@@ -182,11 +182,11 @@ test('a backtrace is cleaned before it is cut; if the cleaner throws, it is stor
   const backtraceCleaner = (all: string[]) => all.filter((line) => !line.includes('node:'))
   const cleaned = verdict({ backtrace: 2 }, {}, error, { backtraceCleaner })
   expect(lines(stored(cleaned).error_backtrace)).toEqual(['at a', 'at c'])
-  const told: unknown[] = []
+  const reported: unknown[] = []
   const uncleaned = verdict({ backtrace: true }, {}, error, {
-    report: (thrown, { during }) => told.push([(thrown as Error).message, during]),
+    report: (thrown, { during }) => reported.push([(thrown as Error).message, during]),
     backtraceCleaner: broken,
   })
   expect(lines(stored(uncleaned).error_backtrace)).toEqual(['at a', 'at node:b', 'at c', 'at d'])
-  expect(told).toEqual([['no broom', 'backtraceCleaner']])
+  expect(reported).toEqual([['no broom', 'backtraceCleaner']])
 })

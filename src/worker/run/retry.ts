@@ -50,15 +50,15 @@ export function judge(
 
   const max = Number.isInteger(retry) ? (retry as number) : limits.retries
   // A count of 0 or of -1 (retried by hand) counts as present.
-  const again = typeof payload.retry_count === 'number'
-  const count = again ? (payload.retry_count as number) + 1 : 0
+  const isRetry = typeof payload.retry_count === 'number'
+  const count = isRetry ? (payload.retry_count as number) + 1 : 0
   const changes: Partial<Payload> = {
     queue: isName(payload.retry_queue) ? withPriorityOf(queue, payload.retry_queue) : queue,
     error_message: storedMessage(error),
     error_class: classOf(error).toWellFormed(),
-    ...(again ? {} : { failed_at: time }),
+    ...(isRetry ? {} : { failed_at: time }),
     retry_count: count,
-    ...(again ? { retried_at: time } : {}),
+    ...(isRetry ? { retried_at: time } : {}),
     ...failure.changes,
   }
   const backtrace = payload.backtrace ?? false
@@ -70,7 +70,7 @@ export function judge(
   }
   if (kill) return exhausted()
   if (typeof payload.retry_for === 'number') {
-    const first = again ? (readTime(text, 'failed_at') ?? now) : now
+    const first = isRetry ? (readTime(text, 'failed_at') ?? now) : now
     if (first + payload.retry_for * 1000 < now) return exhausted()
   } else if (count >= max) {
     return exhausted()

@@ -30,7 +30,7 @@ export function failuresOf(error: unknown, count: number): ReadonlyMap<number, u
   return [...failures.keys()].every(isIndex) ? failures : undefined
 }
 
-/** Settles each row by `settle`. Rows that run again become jobs of their own. */
+/** Settles each row with `settle`. Rows that run again become jobs of their own. */
 export async function settleEach(
   attempt: Attempt,
   rows: readonly Attempt[],
@@ -75,7 +75,7 @@ export function splitIntoRows(
 }
 
 /**
- * Settles the rows that were cancelled before the job started by `cancel`, and requeues the others together. Returns
+ * Settles with `cancel` the rows that were cancelled before the job started, and requeues the others together. Returns
  * undefined when the rows can't be separated.
  */
 export function withoutCancelledRows(

@@ -29,7 +29,7 @@ test('a job whose onExhausted never answers goes to the dead set after 30 second
   } as unknown as Engine
   const text = JSON.stringify({ class: 'Pay', args: [], jid: 'j', queue: 'default', retry: 0 })
   const attempt = openAttempt(engine, { queue: 'default', ticket: 't', text })
-  if (!attempt) throw new Error('the text is no job')
+  if (!attempt) throw new Error('the text is not a job')
   const settling = settleError(engine, attempt, new Error('no money'))
   await vi.advanceTimersByTimeAsync(29_999)
   expect(died).toEqual([])

@@ -11,6 +11,7 @@ import { limitFor } from './limit.ts'
 /** A handler that waits for room asks again at this interval. */
 const SLOT_ASK_MS = 100
 
+/** The number of uses of limits by handlers so far. */
 let uses = 0
 
 /** The releases of slots that handlers have. */

@@ -26,7 +26,7 @@ export interface PushersOptions {
   journal: Journal
 }
 
-/** Processes that push jobs, chunk by chunk. When one is killed, another one goes on with its chunks. */
+/** Processes that push jobs, chunk by chunk. When one is killed, another one continues its chunks. */
 export class Pushers {
   readonly crew: Crew
   readonly #journal: Journal

@@ -9,7 +9,7 @@ export interface Run {
   payloads: readonly ScoredPayload[]
 }
 
-/** A case of one ordered queue, which ends by reading all of it, before and after the rest is worked off. */
+/** A case of one ordered queue, which ends by reading all of it, before and after the rest is processed. */
 export function ordered(
   name: string,
   run: (queue: OrderedQueue, t: Bench) => Promise<void>,

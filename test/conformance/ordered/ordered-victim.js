@@ -6,7 +6,7 @@ import { CLOCK } from '../workers/stories.js'
 /**
  * A process that is killed while it works on an ordered queue: `node ordered-victim.js URL SCRIPT K SEED`. (Plain
  * JavaScript, for it is started often.) `life` goes through every kind of call and stops, by its own hand, after call K;
- * `churn` goes on without end.
+ * `churn` runs without end.
  *
  * It says on its standard output what it is about to do and that it was done. Each payload is pushed once.
  */

@@ -119,7 +119,7 @@ export class OrderedQueries extends Tables {
     return (await this.db.all<{ id: string }>(statement, ...values)).map(({ id }) => id)
   }
 
-  /** Returns those of the ids that wait, with at most so many payloads each; null: with all of them. */
+  /** Returns those of the ids that wait, with at most `most` payloads each, or with all when `most` is null. */
   async #records(open: OpenQueue, ids: readonly string[], most: number | null): Promise<Waiting[]> {
     const rows = [...(await this.#waiting.find(open.id, ids)).values()]
     const payloads = await this.#waiting.lowest(open.id, rows, most)

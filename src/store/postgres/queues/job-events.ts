@@ -21,7 +21,7 @@ import { clockAhead } from './clock.ts'
 const CHANNEL = ' events'
 /** The least time between two reads of a waiting reader, in milliseconds. */
 const READ_MS = 10
-/** Old events are deleted once for each so many new ones. */
+/** Old events are deleted each time this many new ones were added. */
 const TRIM_EVERY = 1000
 
 /** The recording, with one of its entries; without an entry if there is none. */

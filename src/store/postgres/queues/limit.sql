@@ -58,7 +58,7 @@ WHERE name IN (SELECT job_limit FROM released) AND next_check IS NOT NULL RETURN
 DELETE FROM hk.job_limit AS l
 WHERE next_check IS NULL AND NOT EXISTS (SELECT 1 FROM hk.job_slot AS slot WHERE slot.job_limit = l.name);
 
--- postpone: checks limits with waiting jobs in so many microseconds.
+-- postpone: checks limits with waiting jobs again after some microseconds.
 UPDATE hk.job_limit SET next_check = hk.micros() + $1::bigint WHERE name = ANY($2::text[]) AND next_check IS NOT NULL;
 
 -- endWait: notes that no job waits for limits any more, and deletes the job sets in which they waited ($2).

@@ -19,7 +19,7 @@ const OLDEST_VERSION = 13
 const ALMOST_ALL = 0.9
 /** A transaction that is older keeps vacuum from removing the rows of ended jobs. */
 const OLD_TRANSACTION_SECONDS = 300
-/** A table with so many dead rows beside each living one is not vacuumed. */
+/** A table with this many dead rows for each living one was not vacuumed. */
 const DEAD_ROWS = { least: 100_000, share: 4 }
 
 async function readSetting(client: ClientBase, name: string): Promise<string> {

@@ -270,6 +270,6 @@ export function channelOf(schema: string): string {
 /** Returns what wakes the waiters of the channels in all processes, except that of the notifier with the id `from`. */
 export function payloadOf(from: string, channels: Iterable<string>): string {
   const all = JSON.stringify([from, ...channels])
-  // Everybody is told to look when the names are too many for one payload.
+  // A payload without names wakes all waiters: the names would be too long for one payload.
   return Buffer.byteLength(all) > MAX_PAYLOAD_BYTES ? JSON.stringify([from]) : all
 }

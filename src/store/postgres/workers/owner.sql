@@ -29,7 +29,7 @@ WHERE name = $1 AND claimed = 0 AND ($2::bigint IS NULL OR stamp = $2) RETURNING
 -- seconds: returns for how long a lease is valid.
 SELECT seconds FROM hk.owner WHERE name = $1 AND claimed = 0;
 
--- settle: deletes fetched jobs of an owner, and returns the places of those that it had, from 1.
+-- settle: deletes fetched jobs of an owner, and returns the indexes of those that it had, from 1.
 DELETE FROM hk.fetched AS fetched
 USING unnest($2::bigint[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS ended (queue, position, fetch_number, nth)
 WHERE fetched.owner = $1 AND fetched.queue = ended.queue AND fetched.position = ended.position

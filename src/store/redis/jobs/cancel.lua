@@ -1,4 +1,4 @@
--- Cancels a job; see cancellations.lua. The state of its iteration is kept for so many seconds. With `briefMs` a new request
+-- Cancels a job; see cancellations.lua. The state of its iteration is kept for `seconds`. With `briefMs` a new request
 -- ends after this time. Returns the version.
 local function cancel(cancelled, newest, iteration, jid, seconds, briefMs)
   local score = tonumber(redis.call('ZSCORE', cancelled, jid) or 0)

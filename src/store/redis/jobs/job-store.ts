@@ -1,4 +1,4 @@
-/** Pushes jobs, lists those of queues, and keeps the progress of iterable jobs in Sidekiq's hashes. Pauses: pauses.ts. */
+/** Pushes jobs, lists those of queues, and keeps the progress of iterable jobs in Sidekiq's hashes. pauses.ts has the pauses. */
 
 import { HighkiqError, PushError } from '../../../job/errors.ts'
 import { baseQueue, HIGHEST_PRIORITY, isPriorityName, priorityName } from '../../../job/priority.ts'
@@ -142,7 +142,7 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
         wakes ||= item.to !== 'dead'
       }
     }
-    // A job is stored when the server has executed its LPUSH, RPUSH or ZADD; the answers tell.
+    // A job is stored when the server has executed its LPUSH, RPUSH or ZADD, so the answer of that command counts.
     const results = await this.server.callAll(
       (client) => {
         const all: Promise<unknown>[] = []

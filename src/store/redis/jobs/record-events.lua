@@ -6,7 +6,7 @@
 -- Returns the newest number as a text, and "1" if the recording is confirmed.
 -- include: arguments
 
--- One call deletes at most so many entries.
+-- One call deletes at most PAGES pages of PAGE entries.
 local PAGE, PAGES = 100, 100
 
 local now, keep, default, seconds, life, first = number(), text(), text(), number(), number(), text()

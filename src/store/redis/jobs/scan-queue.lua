@@ -20,7 +20,7 @@ local length = redis.call('LLEN', KEYS[1])
 local at = 0
 if left then at = oldestFirst and left or math.max(length - left, 0) end
 
--- Returns so many texts in the order of the search.
+-- Returns `count` texts in the order of the search.
 local function read(from, count)
   if not oldestFirst then return redis.call('LRANGE', KEYS[1], from, from + count - 1) end
   local page, turned = redis.call('LRANGE', KEYS[1], -from - count, -from - 1), {}

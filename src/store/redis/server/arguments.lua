@@ -41,7 +41,7 @@ local function wrong(key, kind)
 end
 
 local function unusable(key)
-  return 'WRONGTYPE the key ' .. key .. ' holds something else than what belongs there'
+  return 'WRONGTYPE the key ' .. key .. ' holds a value of another type'
 end
 
 -- Ends the script with an error that names `key`, if there is one.

@@ -25,7 +25,7 @@ const REPLICATED_SECONDS = 60
 /** Errors that a repeated attempt does not change. */
 const REFUSED = /^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|NOPERM|ERR DB index|ERR invalid DB index)/
 /** Errors of a command that was refused but may succeed when it is sent again later. */
-const PASSING = /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOREPLICAS|UNBLOCKED|MISCONF)\b/
+const TEMPORARY = /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOREPLICAS|UNBLOCKED|MISCONF)\b/
 
 export class Connection {
   readonly client: Redis
@@ -43,7 +43,7 @@ export class Connection {
   readonly #sent = new Set<Script>()
   /** The number of calls without an answer so far. */
   #awaited = 0
-  /** True: the connection was dropped while it was being made, so it may lead to the old master. */
+  /** Whether the connection was dropped while it was being made, so that it may lead to the old master. */
   #isOutdated = false
 
   /** `blocking`: its commands have no timeout here. `onLost` runs when an established connection breaks. */
@@ -260,9 +260,9 @@ export class Connection {
       new HighkiqError(code, `${this.#about.url}: ${text}`, { sent: maybeDone(thrown) }, { cause: thrown })
     if (this.#closed) return closedError(this.#about.url, maybeDone(thrown))
     if (message.startsWith('OOM')) {
-      return say('STORE_FULL', 'its memory is used up (maxmemory): give it more, or let jobs be worked off')
+      return say('STORE_FULL', 'its memory is used up (maxmemory): give the server more, or let workers empty the queues')
     }
-    if (PASSING.test(message)) return say('STORE_UNREACHABLE', message)
+    if (TEMPORARY.test(message)) return say('STORE_UNREACHABLE', message)
     if (isReply(thrown)) return say('STORE_UNUSABLE', hinted(message))
     if (message === 'Command timed out') {
       // Destroyed instead of closed in order, because the server does not answer.
@@ -341,15 +341,15 @@ function messageOf(thrown: unknown): string {
   const message = said.replace(/^ERR (Error running script.*?: -?(?=[A-Z]+ )|(?=WRONGTYPE))/s, '')
   if (!message.startsWith('WRONGTYPE Operation') || !command) return message.replace(/ script: [0-9a-f]{40}.*$/s, '')
   const keys = command.args.slice(0, command.name.toLowerCase() === 'blmove' ? 2 : 1).join(' or ')
-  return `WRONGTYPE the key ${keys} holds something else than what belongs there (${command.name})`
+  return `WRONGTYPE the key ${keys} holds a value of another type (${command.name})`
 }
 
 /** Adds to a message what to do. */
 function hinted(message: string): string {
-  if (message.startsWith('NOAUTH')) return 'the server wants a password: redis://:PASSWORD@host'
+  if (message.startsWith('NOAUTH')) return 'the server requires a password: use redis://:PASSWORD@host'
   const master = /No such master/.test(message)
-  if (master) return 'the sentinels know no server of that name: redis+sentinel://host:26379/NAME'
-  if (/ECONNRESET|no answer/.test(message)) return `${message} (a server that wants TLS? then rediss://)`
+  if (master) return 'the sentinels know no server of that name: use redis+sentinel://host:26379/NAME'
+  if (/ECONNRESET|no answer/.test(message)) return `${message} (if the server expects TLS, use rediss://)`
   if (/self.signed|certificate/.test(message)) return `${message}: give its authority as redis: { tls: { ca } }`
   return message
 }

@@ -74,7 +74,7 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     process: (identity: string) => prefix + identity,
     // Sidekiq until 6.4.1 uses the longer name.
     running: (identity: string) => `${prefix}${identity}:${wire === 6 ? 'workers' : 'work'}`,
-    /** The same key in the other dialect of Sidekiq. */
+    /** The key of running jobs in the other versions of Sidekiq. */
     otherRunning: (identity: string) => `${prefix}${identity}:${wire === 6 ? 'work' : 'workers'}`,
     signals: (identity: string) => `${prefix}${identity}-signals`,
     /** Sidekiq's lock of the process that cleans up `processes`, for a minute. */
@@ -231,7 +231,7 @@ function metricKeysOf(prefix: string, wire: Sidekiq) {
     longHistogram: (name: string, at: number) => `${prefix}hk:metrics:histogram:${at - (at % 600_000)}:${name}`,
     /** Our hash of the waits in the minute of a time: `BUCKET|QUEUE` → count, `ms|QUEUE` → milliseconds. */
     waits: (at: number) => `${prefix}hk:metrics:waits:${at - (at % 60_000)}`,
-    /** Our JSON text of the figures of the whole store in a span of so many minutes. */
+    /** Our JSON text of the figures of the whole store in a span of `span` minutes. */
     snapshot: (span: number, at: number) => `${prefix}hk:metrics:snapshot:${span}:${at - (at % (span * 60_000))}`,
     /** Our key of the number of a process's last batch. */
     lastBatch: (source: string) => `${prefix}hk:metrics:${source}`,

@@ -43,7 +43,7 @@ export async function findLeftovers(connection: Connection, prefix: string): Pro
   return found.filter((_, i) => alive[i] !== 1)
 }
 
-/** Returns the keys that match a pattern, each once; reads at most so many pages of all keys. */
+/** Returns the keys that match a pattern, each once; reads at most a number of pages of all keys. */
 export async function scanKeys(
   call: (work: (client: Redis) => Promise<[string, string[]]>) => Promise<[string, string[]]>,
   pattern: string,

@@ -1,22 +1,29 @@
 -- Reads items from ARGV and applies them: where a job goes, and the effects that change with it.
 --
--- An item in ARGV begins with its kind. "-": the job goes nowhere, it is done. "z": then come the number of a set's
--- key, score, text. "k" (a finished job): the same. "l" (a job that waits for room in its limit): the same, the number of the
--- key of limited-queues, and its queue. "f" or "b" (front or back of a
--- queue): then come the number of the queue's key, its name, text. "s" (the job stays in its place): then comes its other
--- text. Behind that come the number of its effects, and each effect.
+-- An item in ARGV is its kind, the values below, the number of its effects, and each effect:
+--   "-"       the job goes nowhere, because it is done: no values
+--   "z"       it goes to a set: number of the set's key, score, text
+--   "k"       it goes to the set of finished jobs: as for "z"
+--   "l"       it waits for room in its limit: as for "z", then number of the key of limited-queues, its queue
+--   "f", "b"  it goes to the front or the back of a queue: number of the queue's key, name of the queue, text
+--   "s"       it stays in its place, with another text: text
 --
--- An effect begins with its kind, too. "e" (event): base of its task, index, run, attempt, status (number), at,
--- startedAt or "", window (keep, leave or enter), code or "", result or "", number of messages, messages. "i"
--- (iteration): number of its key, executions (0: it ends), cursor, runtime. "u" (withdraw a cancellation): number of
--- the key of cancellations and of the job's iteration, job, "d" (dropped), "b" (dropped while it ran) or "". "l" (release a lock): number of the
--- lock's key, holder. "q" (release the lock of a unique job): number of the key of these locks, lock, holder. "k" (keep
--- it): the same, end or "", due or "", "1" (acquire it if it is free) or "0". "s" (free a slot): numbers of the keys of
--- limits, of their next checks and of the limit's slots, limit, holder. "w" (wait for room in a limit): numbers of the
--- keys of limits and of their next checks, limit, its numbers. "r" (record an event): number of the first key of
--- record.lua, event. "b" (change a member of a batch): batch, member, change, key of a note or "", note. "c" (change a run of a cron entry): number
--- of the entry's key, job, state, start of its attempt or "" (as it was), its end or "". "d" (delete the result of a job): number of
--- its key.
+-- An effect is its kind and the values below:
+--   "e"  event of a row: base of its task, index, run, attempt, status (number), at, startedAt or "", window (keep, leave,
+--        enter or park), code or "", result or "", number of messages, messages
+--   "i"  iteration: number of its key, executions (0: it ends), cursor, runtime
+--   "u"  withdraw a cancellation: numbers of the keys of cancellations and of the job's iteration, job, "d" (dropped), "b"
+--        (dropped while it ran) or ""
+--   "l"  release a lock: number of the lock's key, holder
+--   "q"  release the lock of a unique job: number of the key of these locks, lock, holder
+--   "k"  keep that lock: as for "q", then end or "", due or "", "1" (acquire it if it is free) or "0"
+--   "s"  free a slot: numbers of the keys of limits, of their next checks and of the limit's slots, limit, holder
+--   "w"  wait for room in a limit: numbers of the keys of limits and of their next checks, limit, its numbers
+--   "r"  record an event: number of the first key of record.lua, event
+--   "b"  change a member of a batch: batch, member, change, key of a note or "", note
+--   "c"  change a run of a cron entry: number of the entry's key, job, state, start of its attempt or "" (unchanged), its
+--        end or ""
+--   "d"  delete the result of a job: number of its key
 
 -- Seconds: an entry of a set that is due within this time wakes the processes that wait for due jobs.
 local SOON = 2

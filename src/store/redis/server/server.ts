@@ -157,7 +157,7 @@ export class Server {
   }
 
   /**
-   * Runs a script that begins with moves-open.lua. `keys` come behind queues; `fill` adds the arguments behind the
+   * Runs a script that begins with moves-open.lua. `keys` come after queues; `fill` adds the arguments after the
    * channel, which may name the tasks that `items` change.
    */
   async runCall(

@@ -60,7 +60,7 @@ local function wrongBatch(bid)
       key = key or job and wrong(batchKey('queue:' .. cjson.decode(job).queue), 'list')
     end
     bid, depth = redis.call('HGET', own, 'parent'), depth + 1
-    -- A guard against a cycle: a push refuses so many batches inside each other.
+    -- A guard against a cycle: a push refuses this many batches inside each other.
     if depth > 1000 then error('the batch ' .. own .. ' is inside itself', 0) end
   end
   return key

@@ -74,7 +74,7 @@ local function each(command, key, list)
   end
 end
 
--- Opens the ledger of a task. Returns false when there is no such task. Throws, and opens nothing, when a count is no
+-- Opens the ledger of a task. Returns false when there is no such task. Throws, and opens nothing, when a count is not a
 -- number.
 local function ledgerOf(base)
   local ledger = ledgers[base]
@@ -97,7 +97,7 @@ local function ledgerOf(base)
     else
       ledger[name] = value or ''
     end
-    if i > TEXTS and not tonumber(value or 0) then error(KEYS[base] .. ': its ' .. name .. ' is no number', 0) end
+    if i > TEXTS and not tonumber(value or 0) then error(KEYS[base] .. ': its ' .. name .. ' is not a number', 0) end
   end
   ledgers[base] = ledger
   opened[#opened + 1] = ledger
@@ -198,7 +198,7 @@ local function note(ledger, event, letter, had, value)
   return 0
 end
 
--- Removes an event from the window or the backlog. A backlog entry stays, and is skipped when its turn comes.
+-- Removes an event from the window or the backlog. A backlog entry stays, and is skipped when it is read.
 local function leave(ledger, event)
   if event.location == WINDOW then
     ledger.inWindow = ledger.inWindow - 1

@@ -28,7 +28,7 @@ const RESUME_MS = 500
 const REFUSALS: readonly ErrorCode[] = ['STORE_FULL', 'STORE_UNUSABLE']
 
 export interface WaitEvents {
-  /** A wait's connection broke: a job may lie in the list of arrivals without this process knowing. */
+  /** A wait's connection broke: a job may be in the list of arrivals without this process knowing. */
   lost: () => void
   /** A job arrived that only the next settleAndFetch may return, within `ms`: it is among the undelivered jobs. */
   undelivered: (owner: Owner, ms?: number) => void

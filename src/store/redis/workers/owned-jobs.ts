@@ -13,7 +13,7 @@ import { localTicket, serverTicket } from './owner.ts'
 const OWNED_AT_ONCE = 250
 /** The most jobs that one script moves. */
 const MAX_JOBS = 100
-/** An orphaned job with this prefix in its ticket lies in the list of arrivals; the rest of the ticket is its text. */
+/** An orphaned job with this prefix in its ticket is in the list of arrivals; the rest of the ticket is its text. */
 const ARRIVAL = '='
 
 export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
@@ -36,7 +36,7 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
       })
     }
     const orphaned = await this.#orphaned(claimed, limit)
-    // A task that cannot be interrupted must not keep the jobs of other owners from going back.
+    // A task that cannot be interrupted must not block the rescue of other owners' jobs.
     if (orphaned.length === 0 && broken) throw broken
     return orphaned
   }
@@ -60,7 +60,7 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
       try {
         orphaned.push(...(await this.#orphanedOf(owner, queue, limit - orphaned.length)))
       } catch (thrown) {
-        // A key of the wrong type belongs to this owner only: the jobs of the others still go back.
+        // A key of the wrong type belongs to this owner only: the jobs of the others are still rescued.
         if (!hasCode(thrown, 'STORE_UNUSABLE')) throw thrown
         broken ??= thrown
       }

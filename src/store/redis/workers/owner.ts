@@ -10,9 +10,9 @@ import type { StopSignal } from '../server/blocking-connections.ts'
 export interface HeldJob {
   queue: string
   ticket: number
-  /** The text of a job that arrived during a wait: it lies in the list of arrivals, not under its ticket. */
+  /** The text of a job that arrived during a wait: it is in the list of arrivals, not under its ticket. */
   arrival: string | undefined
-  /** True: a settlement of it had no answer. If the job is gone, that settlement was applied. */
+  /** Whether a settlement of it had no answer. If the job is gone, that settlement was applied. */
   isUncertain: boolean
   /** The number of the last call that settled it. */
   call: number
@@ -62,7 +62,7 @@ export class Owner {
   /** The queues of which it may hold jobs. */
   readonly queues: Set<string>
   readonly jobs = new RenewedMap<string, HeldJob>()
-  /** By queue, the tickets of settled arrivals that the server need not remember any more. */
+  /** The tickets of settled arrivals that the server need not remember any more, by queue. */
   readonly settledArrivals = new Map<string, number[]>()
   /**
    * Fetched jobs that no call has returned, because an answer was lost or nobody waited. The next settleAndFetch returns them, or
@@ -86,7 +86,7 @@ export class Owner {
   largestBytes = FIRST_LARGEST
   /** How many queues, in the order asked, it took lately to fill a fetch; it falls by one a call. */
   queuesToFill = MAX_QUEUES
-  /** True: the owner leaves, so it gets no further jobs. */
+  /** Whether the owner leaves, so that it gets no further jobs. */
   left = false
 
   constructor(name: string, queues: Iterable<string>) {

@@ -45,7 +45,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
   /** The queues of owners that lost their lease. */
   readonly #lastQueues = new Map<string, ReadonlySet<string>>()
   #connection: Connection | undefined
-  /** By owner, the last step that waits until it may be sent. */
+  /** The last step of each owner that waits until it may be sent. */
   readonly #preparing = new Map<string, Promise<Prepared>>()
 
   constructor(server: Server, leases: Leases, tasks: Tasks, pauses: Pauses, priorities: PriorityQueues) {

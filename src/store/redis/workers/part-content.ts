@@ -23,7 +23,7 @@ export interface Part {
   /** Indexes of the step's settlements. */
   settlements: number[]
   n: number
-  /** True: the queues have more jobs, which were too large for one answer. */
+  /** Whether the queues have more jobs, which were too large for one answer. */
   more?: boolean
   /** How many of the queues, from the first on, are fetched from. */
   asked: number
@@ -45,7 +45,7 @@ export interface PartQueue {
   /** The jobs that are simply done, and the indexes of their settlements in the step. */
   done: HeldJob[]
   indexes: number[]
-  /** Of these, the entries of jobs that are kept in the set of finished jobs. */
+  /** The entries of those jobs that are kept in the set of finished jobs. */
   finished: Entry[]
   /** Tickets of settled arrivals that the server need not remember any more. */
   arrivals: number[]

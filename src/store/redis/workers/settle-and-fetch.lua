@@ -3,16 +3,24 @@
 -- KEYS  1 is stat:processed, 2 is stat:failed, 3 and 4 are the same of the day, 5 is queues, 6 is leases, 7 is paused,
 --       8 is the version of cancellations; then of each queue of the call its list, working, arriving and settled; then
 --       the keys that items name.
--- ARGV  are now (ms), owner, the channel for due jobs, first of the reserved tickets, wanted jobs, most bytes, size in
---       bytes of the largest text lately, number of queues, number of queues (from the first on) that are fetched from, and their
---       names; what `readPacks` reads; of each queue: the tickets that are simply done, number of settled arrivals to forget,
---       tickets; number of started jobs, and the effects of each; number of groups of rows that are done alike, and of each:
---       number of its queue, and the arguments of finished-rows.lua; number of other settlements, and of each: number of its
---       queue, "ticket" or "arrival", ticket, text of the arrival or "", processed, failed, 1 and its pack if the job is kept
---       or 0, item (moves.lua); number of items that it is split into, and those.
--- Returns "fenced"; or per queue the number of done tickets that were missing, or e when their key has the wrong type; the
--- problems as lines; the version of cancellations; what `fetch` returns; the answers for started jobs as one text (o ok,
--- s superseded); and those for groups of done rows and other settlements (o ok, g gone, e error).
+-- ARGV  are, in this order:
+--       - now (ms), owner, the channel for due jobs, first of the reserved tickets, wanted jobs, most bytes, size in bytes
+--         of the largest text lately;
+--       - number of queues, number of queues (from the first on) that are fetched from, and their names;
+--       - what `readPacks` reads;
+--       - of each queue: the tickets that are simply done, number of settled arrivals to forget, their tickets;
+--       - number of started jobs, and the effects of each;
+--       - number of groups of rows that are done alike, and of each: number of its queue, and the arguments of
+--         finished-rows.lua;
+--       - number of other settlements, and of each: number of its queue, "ticket" or "arrival", ticket, text of the arrival
+--         or "", processed, failed, 1 and its pack if the job is kept or 0, item (moves.lua), number of items that it is
+--         split into, and those.
+-- Returns "fenced"; or, in this order:
+--       - per queue the number of done tickets that were missing, or e when their key has the wrong type;
+--       - the problems as lines, and the version of cancellations;
+--       - what `fetch` returns;
+--       - the answers for started jobs as one text (o ok, s superseded), and those for groups of done rows and other
+--         settlements (o ok, g gone, e error).
 -- include: arguments step ledger backlog closing iteration cancellations record unique batches slots moves finished-rows
 
 -- Seconds: a request that is delayed for longer does nothing, because its connection is gone.

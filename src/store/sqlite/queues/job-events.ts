@@ -19,7 +19,7 @@ import { sql } from '../sql.generated.ts'
 const CHANNEL = ' events'
 /** The least time between two reads of a waiting reader, in milliseconds. */
 const READ_MS = 10
-/** Old events are deleted once for each so many new ones. */
+/** Old events are deleted each time this many new ones were added. */
 const TRIM_EVERY = 1000
 
 export class SqliteJobEventStore extends SqliteArea implements JobEventStore {

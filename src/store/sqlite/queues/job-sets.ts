@@ -11,7 +11,7 @@ const ID: Record<Exclude<SetName, LimitedSet | MovingSet>, number> = { retry: 1,
 /** No set has this id. */
 const NONE = 0
 
-/** The bounds behind the last entry and before the first one. */
+/** The bounds after the last entry and before the first one. */
 export const HIGHEST: Entry = { score: Number.POSITIVE_INFINITY, text: '\u{10ffff}' }
 const LOWEST: Entry = { score: Number.NEGATIVE_INFINITY, text: '' }
 

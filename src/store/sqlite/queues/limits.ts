@@ -183,7 +183,7 @@ class LimitCall {
   readonly #rates = new Map<string, Rate>()
   readonly #seen = new Set<string>()
   readonly #changed = new Set<string>()
-  /** By the name without a key, the numbers that were set. */
+  /** The numbers that were set, by the name of the limit without a key. */
   readonly #numbers = new Map<string, LimitNumbers | undefined>()
 
   constructor(db: Database) {

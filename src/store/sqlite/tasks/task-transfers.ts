@@ -44,7 +44,7 @@ interface Moving {
 
 /** The most rows that a step deletes of parts that are void. */
 const MANY = 10_000
-/** About so many rows of a dropped task are deleted in one transaction, for which other writers wait. */
+/** About this many rows of a dropped task are deleted in one transaction, for which other writers wait. */
 const DELETED_AT_ONCE = 1000
 
 export abstract class SqliteTaskTransferStore extends SqliteTransferStore implements TaskTransferStore {
