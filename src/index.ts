@@ -87,12 +87,12 @@ export type { RetryDelay } from './job/backoff.ts'
 export type { Chain, Middleware } from './job/chain.ts'
 export type {
   AbortCode,
+  AttemptMessage,
   BatchOfJob,
   ChildResult,
   DeferOptions,
   JobContext,
   Progress,
-  AttemptMessage,
   TaskOfJob,
 } from './job/context.ts'
 export type {

@@ -6,7 +6,8 @@ export const hq = new Highkiq()
 
 export const SignUpProduct = hq.job('SignUpProduct', { retry: 3 }, async (ctx, product) => {
   const { sku, name, price } = product
-  if (!/^[A-Z]{2}-\d{4}$/.test(sku)) refuse('bad_sku', 'sku', `"${sku}" is not an SKU: two letters, a dash, four digits`)
+  if (!/^[A-Z]{2}-\d{4}$/.test(sku))
+    refuse('bad_sku', 'sku', `"${sku}" is not an SKU: two letters, a dash, four digits`)
   if (name === '') refuse('no_name', 'name', 'a product needs a name')
   const cents = Math.round(Number(price) * 100)
   if (price === '' || !(cents > 0)) refuse('bad_price', 'price', `"${price}" is not a price`)

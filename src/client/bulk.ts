@@ -120,7 +120,11 @@ function timesOf(
 function jidsOf({ name, rows, options: { jid } }: Pick<Bulk, 'name' | 'rows' | 'options'>): Each<string> | undefined {
   if (jid === undefined) return undefined
   if (typeof jid === 'string') {
-    return eachOf(rows, [jid], () => `${name}: jid is one id, but the bulk does not have one job: give an array with an id for each job`)
+    return eachOf(
+      rows,
+      [jid],
+      () => `${name}: jid is one id, but the bulk does not have one job: give an array with an id for each job`,
+    )
   }
   if (!Array.isArray(jid)) throw invalid(`${name}: jid must be a string, or an array with the id of each job`)
   const known = new Set<unknown>()

@@ -262,5 +262,7 @@ export function checkKnownQueueName(queue: string): void {
 }
 
 function noQueueName(queue: unknown, right: string, where?: string): HighkiqError {
-  return invalidOption(`${where === undefined ? '' : `${where}: `}${JSON.stringify(queue)} is not a queue name: ${right}`)
+  return invalidOption(
+    `${where === undefined ? '' : `${where}: `}${JSON.stringify(queue)} is not a queue name: ${right}`,
+  )
 }

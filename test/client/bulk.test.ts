@@ -83,7 +83,11 @@ test('hq.pushBulk pushes any class by its name, with the same members for all', 
 test.each<[string, object, RegExp]>([
   ['no rows', { args: undefined }, /a bulk is an array.*\[\['bob', 1\]/],
   ['rows that are a text', { args: 'rows' }, /a bulk is an array/],
-  ['a row that is not an array', { args: [[1], 5] }, /job 1 of the bulk must be an array of arguments, such as \[row\]/],
+  [
+    'a row that is not an array',
+    { args: [[1], 5] },
+    /job 1 of the bulk must be an array of arguments, such as \[row\]/,
+  ],
   ['times that are none', { args: [], at: [] }, /at is an empty array/],
   ['too few times', { args: [[1], [2]], at: [5] }, /at has 1 times for 2 jobs/],
   ['too many times', { args: [[1]], at: [5, 6] }, /at has 2 times for 1 jobs/],

@@ -198,7 +198,9 @@ function showFigures(u: uPlot, series: readonly Series[], element: HTMLElement):
       ? ''
       : [
           exact(new Date(at * 1000)),
-          ...series.map(({ label, values, shownValues = values }) => `${label}: ${figure(Number(shownValues[idx] ?? 0))}`),
+          ...series.map(
+            ({ label, values, shownValues = values }) => `${label}: ${figure(Number(shownValues[idx] ?? 0))}`,
+          ),
         ].join('\n')
 }
 

@@ -315,7 +315,10 @@ export class Worker extends WorkerProcess {
     await withinDeadline(quieting, SETTLE_MS + SERVICES_MS, 0, GRACE_MS)
     const handled = async (event: 'shutdown' | 'exit', reserveMs: number) => {
       if (await withinDeadline(emit(event), reserveMs, HANDLERS_MS)) return
-      log.warn({ event }, `a handler of hq.on('${event}') has not ended in time: the worker stops without waiting for it`)
+      log.warn(
+        { event },
+        `a handler of hq.on('${event}') has not ended in time: the worker stops without waiting for it`,
+      )
     }
     await handled('shutdown', SETTLE_MS + SERVICES_MS)
     const late = this.#attempts

@@ -133,8 +133,7 @@ export const tasks = {
   'link.revokeTitle': 'Revoke all links to this task?',
   'link.revokeTitleOfList': 'Revoke all links to the list of these tasks?',
   'link.revokeBody': 'These links no longer open the task. Links to a list that shows it still lead to it.',
-  'link.revokeBodyOfList':
-    'These links no longer open the list or its tasks. Links to a single task stay.',
+  'link.revokeBodyOfList': 'These links no longer open the list or its tasks. Links to a single task stay.',
   'link.revoke': 'Revoke all links',
   'link.keep': 'Keep them',
   'link.revoked': 'All links are revoked. New ones work.',

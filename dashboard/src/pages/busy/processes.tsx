@@ -139,7 +139,9 @@ function ProcessActs({ process, reload }: ProcessProps) {
     )
   }
   const send = async (act: 'quiet' | 'stop' | 'trace') => {
-    await reportOutcome(sendRequest('POST', `/processes/${encoded(identity)}/${act}`), () => t(`busy.did.${act}`, { identity }))
+    await reportOutcome(sendRequest('POST', `/processes/${encoded(identity)}/${act}`), () =>
+      t(`busy.did.${act}`, { identity }),
+    )
     await reload()
   }
   const stop = async () => {

@@ -34,7 +34,9 @@ export function QueueActs({ queue: { name, size, paused }, reload, isSmall = fal
       count: size,
     })
     if (!yes) return
-    await reportOutcome(sendRequest<{ done: number }>('POST', `${path}/clear`), ({ done }) => t('queues.cleared', { n: done, name }))
+    await reportOutcome(sendRequest<{ done: number }>('POST', `${path}/clear`), ({ done }) =>
+      t('queues.cleared', { n: done, name }),
+    )
     await reload()
   }
   const keyed = (key: string) => ({ [isSmall ? 'data-row-key' : 'data-key']: key })

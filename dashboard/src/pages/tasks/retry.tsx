@@ -72,7 +72,8 @@ export async function retryRows(
     const delayed = await reportOutcome(
       sendRequest<TaskRetryDelayed>('POST', `/tasks/${id}/retry`, { ...filter, status }, { undoSeconds: UNDO_SECONDS }),
     )
-    if (delayed) showToast(t('task.retrySoon', { n: delayed.rows, seconds: UNDO_SECONDS }), () => void undo(id, delayed))
+    if (delayed)
+      showToast(t('task.retrySoon', { n: delayed.rows, seconds: UNDO_SECONDS }), () => void undo(id, delayed))
     return
   }
   await reportOutcome(sendRequest<TaskRetried>('POST', `/tasks/${id}/retry`, { ...filter, status }), retriedText)

@@ -260,7 +260,10 @@ export class Connection {
       new HighkiqError(code, `${this.#about.url}: ${text}`, { sent: maybeDone(thrown) }, { cause: thrown })
     if (this.#closed) return closedError(this.#about.url, maybeDone(thrown))
     if (message.startsWith('OOM')) {
-      return say('STORE_FULL', 'its memory is used up (maxmemory): give the server more, or let workers empty the queues')
+      return say(
+        'STORE_FULL',
+        'its memory is used up (maxmemory): give the server more, or let workers empty the queues',
+      )
     }
     if (TEMPORARY.test(message)) return say('STORE_UNREACHABLE', message)
     if (isReply(thrown)) return say('STORE_UNUSABLE', hinted(message))
