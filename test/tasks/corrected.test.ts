@@ -87,7 +87,7 @@ test('a report that continues on a second sheet is refused, unless a sheet is na
   const report = await buffer(workbookBytes(Readable.from([header, ...keys]), 3))
   await expect(task.retry({ report })).rejects.toMatchObject({
     code: 'INVALID_FILE',
-    message: expect.stringContaining('another sheet (there are "Sheet1", "Sheet1_2"): save each as a file of its own'),
+    message: expect.stringContaining('another sheet (its sheets are "Sheet1", "Sheet1_2"): save each sheet as a file'),
   })
   expect(await task.retry({ report, as: { sheet: 'Sheet1_2' } })).toMatchObject({ rows: 1 })
 })
