@@ -39,7 +39,7 @@ export async function editJob(app: AppPort, ref: JobRef, args: unknown[]): Promi
   if (answer === 'error') {
     throw new HighkiqError(
       'STORE_UNUSABLE',
-      `the store can't change ${nameOf(job.text)}: does a key hold something else?`,
+      `the store can't change ${nameOf(job.text)}: does a key hold a value of another type?`,
     )
   }
   return answer === 'ok'

@@ -100,7 +100,10 @@ export class SetEntry extends JobRecord {
   async #swap(swap: Swap): Promise<boolean> {
     const [answer] = await this.#app.store.jobSets.swap(this.set, [swap], this.#app.now())
     if (answer !== 'error') return answer === 'ok'
-    throw new HighkiqError('STORE_UNUSABLE', `the store can't move job ${this.jid}: does a key hold something else?`)
+    throw new HighkiqError(
+      'STORE_UNUSABLE',
+      `the store can't move job ${this.jid}: does a key hold a value of another type?`,
+    )
   }
 }
 

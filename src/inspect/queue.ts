@@ -297,6 +297,6 @@ export function waited(
 }
 
 function refused(queue: string): HighkiqError {
-  const message = `the store can't take jobs out of queue ${queue}: does a key hold something else?`
+  const message = `the store can't take jobs out of queue ${queue}: does a key hold a value of another type?`
   return new HighkiqError('STORE_UNUSABLE', message)
 }

@@ -33,7 +33,10 @@ export async function replaceHolder(
   app.client.writer.weigh(payload.class, text)
   const [answer] = await swap(app, store, job, text, conflict)
   if (answer === 'error') {
-    throw new HighkiqError('STORE_UNUSABLE', `the store can't change job ${job.jid}: does a key hold something else?`)
+    throw new HighkiqError(
+      'STORE_UNUSABLE',
+      `the store can't change job ${job.jid}: does a key hold a value of another type?`,
+    )
   }
   return answer === 'ok'
 }

@@ -14,7 +14,7 @@ export interface LoadOptions {
   mix: Mix
   /** They come in so many parts … */
   waves: number
-  /** … one after the other, within so many seconds. */
+  /** … one after the other, within this many seconds. */
   seconds: number
 }
 

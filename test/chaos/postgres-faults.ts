@@ -13,7 +13,7 @@ export interface FaultContext {
   random: () => number
 }
 
-/** Injects faults for so many seconds; resolves with their number when the last one is over. */
+/** Injects faults for a number of seconds; resolves with their number when the last one is over. */
 export type Injection = (context: FaultContext) => Promise<number>
 
 /** Injects a fault again and again, with pauses of up to `most` milliseconds. */

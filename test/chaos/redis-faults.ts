@@ -17,7 +17,7 @@ export interface FaultContext {
   random: () => number
 }
 
-/** Injects faults for so many seconds; resolves with their number when the last one is over. */
+/** Injects faults for a number of seconds; resolves with their number when the last one is over. */
 type Injection = (context: FaultContext) => Promise<number>
 
 export interface RedisFault {
