@@ -59,8 +59,12 @@ export class StoreTarget extends DirectTarget {
   async putAll(jobs: PreparedPush[]): Promise<readonly RefusedPush[]> {
     await this.#recording.refreshed()
     if (this.#recording.mayBeOn()) addPushEvents(jobs, this.#now())
-    const tracked = jobs.flatMap(({ track, destination }) => (track ? { task: track, item: destination } : []))
-    const items = jobs.flatMap(({ track, destination }) => (track ? [] : destination))
+    const tracked: TrackedPush[] = []
+    const items: PushItem[] = []
+    for (const { track, destination } of jobs) {
+      if (track) tracked.push({ task: track, item: destination })
+      else items.push(destination)
+    }
     const put = () => this.#storeItems(items)
     const steps = [
       { items: tracked.map(({ item }) => item), put: () => this.#storeTracked(tracked) },
