@@ -80,7 +80,9 @@ export function Ids<Item extends { id: string }>({
   const act = async ({ name, ask }: IdAct) => {
     const n = ids.length
     if (ask && !(await confirm({ title: t(ask.title, { n }), body: t(ask.body), act: t(ask.act, { n }) }))) return
-    await reportOutcome(sendRequest<{ ids: number }>('POST', `${path}/${name}`, { ids }), ({ ids }) => t('ordered.did', { n: ids }))
+    await reportOutcome(sendRequest<{ ids: number }>('POST', `${path}/${name}`, { ids }), ({ ids }) =>
+      t('ordered.did', { n: ids }),
+    )
     choose(new Set())
     await done()
   }

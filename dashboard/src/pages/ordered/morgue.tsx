@@ -25,7 +25,9 @@ export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promi
   const n = queue.morgueLength
   const isAllowed = about.value?.readOnly === false
   const act = async (name: 'resurrect' | 'delete', which: { all: true } | { ids: string[] }, done: Done) => {
-    await reportOutcome(sendRequest<{ ids: number }>('POST', `${path}/${name}`, which), ({ ids }) => t('ordered.did', { n: ids }))
+    await reportOutcome(sendRequest<{ ids: number }>('POST', `${path}/${name}`, which), ({ ids }) =>
+      t('ordered.did', { n: ids }),
+    )
     await done()
   }
   const deleteAll = async (done: Done) => {
