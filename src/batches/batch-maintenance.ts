@@ -54,7 +54,8 @@ export class BatchMaintenance extends Maintenance {
   readonly #requested = new Set<string>()
   /** The batches being cancelled of the last pass. */
   #passed: ReadonlySet<string> = new Set()
-  readonly #batches: OneByOne
+  readonly #cancelled: OneByOne
+  readonly #checked: OneByOne
   /** The changes that the last walk found due, by batch and member, with the progress of the batch. */
   #suspects = new Map<string, number>()
 
@@ -72,7 +73,10 @@ export class BatchMaintenance extends Maintenance {
     const everyMs = Math.max(everySeconds, MIN_INTERVAL_SECONDS) * 1000
     super(app, { during: 'batch maintenance', everyMs, ...given(options, ['lock']) })
     this.#app = app
-    this.#batches = new OneByOne(app.report, (bid) => ({ bid, during: 'batch maintenance' }))
+    const about = (bid: string) => ({ bid, during: 'batch maintenance' })
+    this.#cancelled = new OneByOne(app.report, about)
+    // The walks have pauses.
+    this.#checked = new OneByOne(app.report, about, 0)
     this.#lostAfterMs = lostAfterMs
     this.#membersPerWalk = membersPerWalk
     this.#pace = new WalkPace(walkingPart, SHORTEST_WALK_MS)
@@ -109,7 +113,7 @@ export class BatchMaintenance extends Maintenance {
         cancelling,
         this.#requested,
         () => this.isLeader(),
-        (bid, work) => this.#batches.run(bid, work),
+        (bid, work) => this.#cancelled.run(bid, work),
       )
       if (await this.isLeader()) this.#passed = cancelling
       // A job that moved meanwhile may have been missed, so a pass that has removed some is repeated at once.
@@ -126,7 +130,7 @@ export class BatchMaintenance extends Maintenance {
       // The end of a batch is progress of the one around it, which is therefore checked before.
       for (const part of [...parts.values()].toSorted((a, b) => a.batch.depth - b.batch.depth)) {
         if (!(await this.isLeader())) return 'stopped'
-        await this.#batches.run(part.batch.bid, () => this.#check(part, suspects, changedAt))
+        await this.#checked.run(part.batch.bid, () => this.#check(part, suspects, changedAt))
       }
     }
     const isConfirmed = [...suspects].every(([key, progressAt]) => this.#suspects.get(key) === progressAt)

@@ -50,13 +50,15 @@ export function maintenanceLock({ store }: { store: Store }, leaseSeconds = LOCK
 export class OneByOne {
   readonly #report: Report
   readonly #about: (id: string) => Record<string, unknown>
+  readonly #pauseMs: number
   /** By id: when an item that failed is tried again, on the monotonic clock. */
   readonly #retryAt = new Map<string, number>()
 
   /** `about` returns what error reports say about an item. */
-  constructor(report: Report, about: (id: string) => Record<string, unknown>) {
+  constructor(report: Report, about: (id: string) => Record<string, unknown>, pauseMs = RETRY_MS) {
     this.#report = report
     this.#about = about
+    this.#pauseMs = pauseMs
   }
 
   /** The number of items that pause. A caller that asks the store for some items asks for so many more. */
@@ -74,7 +76,7 @@ export class OneByOne {
     } catch (thrown) {
       const code = codeOf(thrown)
       if (code?.startsWith('STORE_') && code !== 'STORE_UNUSABLE') throw thrown
-      this.#retryAt.set(id, performance.now() + RETRY_MS)
+      this.#retryAt.set(id, performance.now() + this.#pauseMs)
       this.#report(thrown, this.#about(id))
     }
   }
