@@ -8,20 +8,17 @@ import { fileURLToPath } from 'node:url'
 import type { Highkiq, Task } from 'highkiq'
 import { Crew } from './crew.ts'
 import { importApp } from './import-jobs.js'
+import type { StormTarget } from './on-each-store.ts'
 
 const IMPORTER = fileURLToPath(new URL('importer.js', import.meta.url))
 const WORKER = fileURLToPath(new URL('import-worker.js', import.meta.url))
 
 const MOST_FAILURES = 5
 
-export interface ImportStormOptions {
-  url: string
-  folder: string
+export interface ImportStormOptions extends StormTarget {
   rows: number
   kills: number
   random: () => number
-  /** Kills the server and starts it again, where there is one. */
-  restart?: () => Promise<void>
 }
 
 export interface ImportOutcome {
@@ -61,9 +58,9 @@ export async function importStorm(options: ImportStormOptions): Promise<ImportOu
       if (dice < 0.4 && !importer.done) {
         kills.importer++
         await importer.replace()
-      } else if (dice > 0.85 && options.restart) {
+      } else if (dice > 0.85 && options.breakServer) {
         kills.server++
-        await options.restart()
+        await options.breakServer(random)
       } else {
         kills.worker++
         await crew.replace(random)

@@ -5,11 +5,7 @@ import { BusinessFailure, Discard, Highkiq, Kill, Release, Snooze } from 'highki
 export function chaosApp(url, folder) {
   // No jitter: a retry comes as soon as it can.
   const hq = new Highkiq({ url, random: () => 0 })
-  let log
-  const note = (line) => {
-    log ??= openSync(`${folder}/notes-${process.pid}.log`, 'a')
-    writeSync(log, `${line}\n`)
-  }
+  const note = notesOf(folder)
   // What it does depends on its text alone, so that it does the same again when its end was lost.
   const handler = async (ctx, /** @type {number} */ n, /** @type {string} */ kind) => {
     await pause(n)
@@ -21,7 +17,29 @@ export function chaosApp(url, folder) {
   }
   // And no end to stalls: the same job may be hit again and again.
   const options = { retry: 1, retryIn: () => 0.01, maxCrashes: 1000 }
-  return { hq, note, Plain: hq.job('Plain', options, handler), Row: hq.job('Row', options, handler) }
+  const define = (name, more = {}, run = handler) => hq.job(name, { ...options, ...more }, run)
+  return { hq, note, handler, define, Plain: define('Plain'), Row: define('Row') }
+}
+
+/** Returns a function that appends a line to the file of this process. */
+export function notesOf(folder) {
+  let log
+  return (line) => {
+    log ??= openSync(`${folder}/notes-${process.pid}.log`, 'a')
+    writeSync(log, `${line}\n`)
+  }
+}
+
+/** Runs the jobs of an app of chaosApp until SIGTERM. */
+export async function work({ hq, note }, concurrency) {
+  hq.onError((error, about) => {
+    if (error.code === 'LEASE_LOST' && about.owner) note(`lost ${about.owner}`)
+    else if (process.env.HIGHKIQ_CHAOS_ERRORS) note(`# ${error.stack} ${JSON.stringify(about)}`.replaceAll('\n', ' '))
+  })
+  const worker = hq.worker({ concurrency: Number(concurrency), leaseSeconds: 1, timeout: 5 })
+  hq.on('heartbeat', () => process.stdout.write('ready\n'))
+  await worker.run()
+  await hq.close()
 }
 
 /** Ends a run of job `n` as its kind does, unless that needs more than the job's text. */

@@ -1,11 +1,12 @@
 /** An ordered queue whose processes are killed, frozen, joined and left, resharded and restarted, and what became of it. */
 
-import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { DeadId, Highkiq, OrderedJob } from 'highkiq'
 import { Crew } from './crew.ts'
+import type { StormTarget } from './on-each-store.ts'
 import { now, orderedApp } from './ordered-jobs.js'
+import { disorder, type Freeze, overlaps, type Run, readRuns } from './runs.ts'
 
 const WORKER = fileURLToPath(new URL('ordered-worker.js', import.meta.url))
 const CONCURRENCY = 5
@@ -18,38 +19,19 @@ const WORKED_OFF_MS = 120_000
 /** The most settlements of a process that the store may lack: two calls, each with all that was fetched ahead. */
 const UNSETTLED = 2 * 50 * CONCURRENCY
 
-export interface OrderedStormOptions {
-  url: string
-  folder: string
+export interface OrderedStormOptions extends StormTarget {
   processes: number
   ids: number
   /** The least number of payloads that the storm pushes. It pushes more until the last fault. */
   pushes: number
   faults: number
   random: () => number
-  /** Kills the server and starts it again, where there is one. */
-  restart?: () => Promise<void>
 }
 
 export interface OrderedOutcome {
   complaints: string[]
   faults: Record<string, number>
   calls: number
-}
-
-interface Freeze {
-  pid: number
-  from: number
-  to: number
-}
-
-interface Run {
-  id: string
-  began: number
-  /** Until when it surely had the id; what a frozen process still does afterwards is fenced off. */
-  until: number
-  ended: 'done' | 'failed' | 'killed'
-  payloads: { n: number; score: number }[]
 }
 
 export async function orderedStorm(options: OrderedStormOptions): Promise<OrderedOutcome> {
@@ -69,7 +51,7 @@ export async function orderedStorm(options: OrderedStormOptions): Promise<Ordere
     const complaints = await workedOff(Chaos)
     await crew.stop()
     const runs = readRuns(folder, freezes)
-    complaints.push(...overlaps(runs), ...disorder(runs), ...(await lost(Chaos, runs, pushes)))
+    complaints.push(...overlaps(runs), ...disorder(runs), ...lost(await endsOf([Chaos], runs, pushes)))
     const most = UNSETTLED * ((faults.kill ?? 0) + (faults.freeze ?? 0) + 1)
     complaints.push(...(await miscounted(Chaos, runs, most)), ...crew.complaints)
     return { complaints, faults, calls: runs.length }
@@ -79,7 +61,7 @@ export async function orderedStorm(options: OrderedStormOptions): Promise<Ordere
   }
 }
 
-type Queue = OrderedJob<unknown>
+export type Queue = OrderedJob<unknown>
 
 /** Pushes payloads of few ids with random scores, again where the store was away. Returns how many. */
 async function push(
@@ -93,7 +75,7 @@ async function push(
       const score = Math.floor(random() * 1000)
       return { id: Math.floor(random() * ids), payload: { n: n++, score }, score }
     })
-    // The same payload pushed twice is one, unless it was processed meanwhile.
+    // The same payload pushed twice is one, unless it was worked off meanwhile.
     await again(() => queue.performAsync(jobs))
     await sleep(random() * PUSH_PAUSE_MS)
   }
@@ -115,7 +97,7 @@ async function injectFaults(
   crew: Crew,
   queue: Queue,
   freezes: Freeze[],
-  { faults, random, restart }: OrderedStormOptions,
+  { faults, random, breakServer }: OrderedStormOptions,
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   const ways: Record<string, () => Promise<unknown>> = {
@@ -126,7 +108,7 @@ async function injectFaults(
       const pid = await crew.freeze(FREEZE_MS, random)
       if (pid !== undefined) freezes.push({ pid, from, to: now() })
     },
-    ...(restart ? { restart } : {}),
+    ...(breakServer ? { server: () => breakServer(random) } : {}),
   }
   for (let n = 0; n < faults; n++) {
     await sleep(100 + random() * 400)
@@ -153,66 +135,22 @@ async function workedOff(queue: Queue): Promise<string[]> {
   }
 }
 
-function readRuns(folder: string, freezes: readonly Freeze[]): Run[] {
-  const runs: Run[] = []
-  for (const file of readdirSync(folder)) {
-    const pid = /^notes-(\d+)\.log$/.exec(file)?.[1]
-    if (!pid) continue
-    const open = new Map<string, Run>()
-    for (const line of readFileSync(`${folder}/${file}`, 'utf8').split('\n')) {
-      const [word, call, id = '', at, list = ''] = line.split(' ')
-      if (word === 'begin') {
-        const payloads = list.split(',').map((one) => {
-          const [n, score] = one.split(':').map(Number)
-          return { n: n as number, score: score as number }
-        })
-        const run: Run = { id, began: Number(at), until: Number(at), ended: 'killed', payloads }
-        runs.push(run)
-        open.set(`${call} ${id}`, run)
-      } else if (word === 'done' || word === 'failed') {
-        const run = open.get(`${call} ${id}`) as Run
-        run.ended = word
-        const frozen = freezes.find((one) => one.pid === Number(pid) && one.from <= Number(at) && run.began <= one.to)
-        run.until =
-          frozen && frozen.to > run.began ? Math.max(run.began, Math.min(Number(at), frozen.from)) : Number(at)
-      }
+/** Returns how often each payload was worked off, or is in the morgue of a queue. */
+export async function endsOf(queues: readonly Queue[], runs: readonly Run[], pushes: number): Promise<number[]> {
+  const ends = Array.from({ length: pushes }, () => 0)
+  const ended = runs.filter((run) => run.ended === 'done').flatMap(({ payloads }) => payloads.map(({ n }) => n))
+  for (const queue of queues) {
+    for (const { payloads } of await morgueOf(queue)) {
+      ended.push(...payloads.map(({ payload }) => (payload as { n: number }).n))
     }
   }
-  return runs
+  for (const n of ended) ends[n] = (ends[n] as number) + 1
+  return ends
 }
 
-/** Calls that had one id at the same time. */
-function overlaps(runs: readonly Run[]): string[] {
-  const complaints: string[] = []
-  const last = new Map<string, Run>()
-  for (const run of runs.toSorted((a, b) => a.began - b.began)) {
-    const before = last.get(run.id)
-    if (before && run.began < before.until) {
-      complaints.push(`id ${run.id} began at ${run.began} while another call had it until ${before.until}`)
-    }
-    if (!before || run.until > before.until) last.set(run.id, run)
-  }
-  return complaints.slice(0, 10)
-}
-
-/** Calls whose payloads came in another order than that of their scores, or twice. */
-function disorder(runs: readonly Run[]): string[] {
-  const wrong = runs.filter(({ payloads }) => {
-    const ascending = payloads.every(({ score }, i) => i === 0 || score >= (payloads[i - 1]?.score as number))
-    return !ascending || new Set(payloads.map(({ n }) => n)).size < payloads.length
-  })
-  return wrong.slice(0, 10).map(({ id, payloads }) => `id ${id} got ${JSON.stringify(payloads)}`)
-}
-
-/** Payloads that are neither processed nor in the morgue. */
-async function lost(queue: Queue, runs: readonly Run[], pushes: number): Promise<string[]> {
-  const found = new Set<number>()
-  for (const { ended, payloads } of runs) if (ended === 'done') for (const { n } of payloads) found.add(n)
-  for (const { payloads } of await morgueOf(queue)) {
-    for (const { payload } of payloads) found.add((payload as { n: number }).n)
-  }
-  const missing: number[] = []
-  for (let n = 0; n < pushes; n++) if (!found.has(n)) missing.push(n)
+/** Says which payloads are neither worked off nor in a morgue. */
+export function lost(ends: readonly number[]): string[] {
+  const missing = [...ends.keys()].filter((n) => ends[n] === 0)
   return missing.length > 0 ? [`${missing.length} payloads are nowhere: ${missing.slice(0, 10).join(', ')}`] : []
 }
 

@@ -32,6 +32,13 @@ async function repeatedly(
   return count
 }
 
+/** Ends about a third of the connections of all processes. */
+export function endConnections(server: PostgresServer): Promise<unknown> {
+  return server.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'highkiq%' AND random() < 0.3",
+  )
+}
+
 export const POSTGRES_FAULTS: Record<string, Injection> = {
   'workers are killed': (context) => repeatedly(context, 400, () => context.crew.replace(context.random)),
 
@@ -39,11 +46,7 @@ export const POSTGRES_FAULTS: Record<string, Injection> = {
     repeatedly(context, 200, () => context.crew.freeze(3 * LEASE_MS, context.random)),
 
   'connections are ended by an administrator': (context) =>
-    repeatedly(context, 100, () =>
-      context.server.query(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'highkiq%' AND random() < 0.3",
-      ),
-    ),
+    repeatedly(context, 100, () => endConnections(context.server)),
 
   'the server crashes and starts again': (context) =>
     repeatedly(context, 1500, async () => {
