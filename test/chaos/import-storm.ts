@@ -55,12 +55,12 @@ export async function importStorm(options: ImportStormOptions): Promise<ImportOu
     for (let i = 0; i < options.kills; i++) {
       await sleep(100 + random() * 400)
       const dice = random()
-      if (dice < 0.4 && !importer.done) {
-        kills.importer++
-        await importer.replace()
-      } else if (dice > 0.85 && options.breakServer) {
+      if (options.breakServer && (i === 0 || dice > 0.85)) {
         kills.server++
         await options.breakServer(random)
+      } else if (dice < 0.4 && !importer.done) {
+        kills.importer++
+        await importer.replace()
       } else {
         kills.worker++
         await crew.replace(random)

@@ -116,7 +116,8 @@ async function injectFaults(
     if (n === Math.floor(faults / 3)) await again(() => queue.reshard(10))
     if (n === Math.floor((2 * faults) / 3)) await again(() => queue.reshard(3))
     const names = Object.keys(ways)
-    const way = random() < 0.5 ? 'kill' : (names[Math.floor(random() * names.length)] as string)
+    const some = random() < 0.5 ? 'kill' : (names[Math.floor(random() * names.length)] as string)
+    const way = n === 0 && breakServer ? 'server' : some
     counts[way] = (counts[way] ?? 0) + 1
     await ways[way]?.()
   }
