@@ -75,7 +75,7 @@ async function push(
       const score = Math.floor(random() * 1000)
       return { id: Math.floor(random() * ids), payload: { n: n++, score }, score }
     })
-    // The same payload pushed twice is one, unless it was worked off meanwhile.
+    // The same payload pushed twice is one, unless it was processed meanwhile.
     await again(() => queue.performAsync(jobs))
     await sleep(random() * PUSH_PAUSE_MS)
   }
@@ -136,7 +136,7 @@ async function workedOff(queue: Queue): Promise<string[]> {
   }
 }
 
-/** Returns how often each payload was worked off, or is in the morgue of a queue. */
+/** Returns how often each payload was processed, or is in the morgue of a queue. */
 export async function endsOf(queues: readonly Queue[], runs: readonly Run[], pushes: number): Promise<number[]> {
   const ends = Array.from({ length: pushes }, () => 0)
   const ended = runs.filter((run) => run.ended === 'done').flatMap(({ payloads }) => payloads.map(({ n }) => n))
@@ -149,7 +149,7 @@ export async function endsOf(queues: readonly Queue[], runs: readonly Run[], pus
   return ends
 }
 
-/** Says which payloads are neither worked off nor in a morgue. */
+/** Says which payloads are neither processed nor in a morgue. */
 export function lost(ends: readonly number[]): string[] {
   const missing = [...ends.keys()].filter((n) => ends[n] === 0)
   return missing.length > 0 ? [`${missing.length} payloads are nowhere: ${missing.slice(0, 10).join(', ')}`] : []
