@@ -67,12 +67,12 @@ export const STATUS = {
   CRON_BUSY: 409,
   /**
    * The store URL has a scheme that Highkiq does not know.
-   * What to do: Use a URL that begins with `sqlite:`, `redis:` or `rediss:`, or register the scheme.
+   * What to do: Use a URL that begins with `sqlite:`, `redis:`, `rediss:` or `postgres:`, or register the scheme.
    */
   UNKNOWN_STORE: 500,
   /**
-   * No SQLite driver is installed.
-   * What to do: Use Node 22.13 or newer, or install `libsql`.
+   * The package that the store needs is not installed: a SQLite driver, or `pg` for PostgreSQL.
+   * What to do: SQLite: use Node 22.13 or newer, or install `libsql`. PostgreSQL: install `pg`.
    */
   NO_DRIVER: 500,
   /**
