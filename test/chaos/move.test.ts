@@ -10,7 +10,7 @@ import { moveStorm } from './move-storm.ts'
 import { eachSeed } from './seeds.ts'
 
 // HIGHKIQ_MOVE_SEEDS=1000 runs the long form; HIGHKIQ_TEST_SEED sets the first seed. PostgreSQL runs a third of them.
-const seeds = Number(process.env.HIGHKIQ_MOVE_SEEDS ?? 5)
+const seeds = Number(process.env.HIGHKIQ_MOVE_SEEDS ?? 4)
 const TITLE = 'each job ends once while it moves from SQLite and back, and movers and workers are killed'
 const options = { timeout: 120_000 + seeds * 30_000 }
 
