@@ -56,7 +56,7 @@ test('options get their payload names; options of definitions only are refused',
     expect(() => J.set({ [name]: 5 })).toThrow(expect.objectContaining(words))
   }
   await expect(J.set({ retryQueue: 'a b' }).performAsync()).rejects.toMatchObject({ code: 'INVALID_OPTION' })
-  expect(() => hq.job('K', { retryQueue: '' }, () => {})).toThrow(/no queue name/)
+  expect(() => hq.job('K', { retryQueue: '' }, () => {})).toThrow(/not a queue name/)
 })
 
 test.each([

@@ -81,7 +81,7 @@ test.each<[what: string, ask: Ask, words: RegExp]>([
     ({ task }) => task.resumeAdding({} as never, []),
     /task.resumeAdding: the first argument must be a job/,
   ],
-  ['queue', created({ queue: 'a b' }), /no queue name/],
+  ['queue', created({ queue: 'a b' }), /not a queue name/],
   ['onStart', created({ onStart: true }), /onStart must be a function \(got true\)/],
   ['rows at most', created({ maxRows: 0 }), /maxRows must be a whole number above 0 \(got 0\)/],
   ['keepArgs', created({ keepArgs: true }), /keepArgs must be one of/],

@@ -365,7 +365,7 @@ test.each([
   ['lacks a column', 'sku,row key\na,ID:0:1\n', /no column "name"/],
   ['has a key that is none', 'sku,name,row key\na,b,7\n', /row 2, column "row key": "7" is not a row key/],
   ['is of another task', 'sku,name,row key\na,b,00000000000000ff:0:1\n', /row 2.*of task 00000000000000ff/],
-  ['has a row twice', 'sku,name,row key\na,b,ID:0:1\nc,d,ID:0:1\n', /row 3.*in row 2 too/],
+  ['has a row twice', 'sku,name,row key\na,b,ID:0:1\nc,d,ID:0:1\n', /row 3.*row 2 has the same row key/],
 ])('a report that %s is refused', async (_what, text, words) => {
   const { hq, folder } = newApp()
   const task = await hq.tasks.import(picky(hq), Buffer.from('sku,name\na,bad\n'))
