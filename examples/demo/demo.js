@@ -2,11 +2,10 @@
 
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { stat, writeFile } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { Highkiq, HighkiqError, UNSUCCESSFUL_STATUSES } from 'highkiq'
 import { serve } from 'highkiq/http'
-import { writeXlsx } from 'hucre/xlsx'
 import { Catalogue } from './catalogue.js'
 import { findColumns } from './columns.js'
 import { openFolder } from './folder.js'
@@ -30,6 +29,8 @@ const PORT = 7433
  * @property {string} [file] a file to import instead of a generated workbook
  * @property {string} [url] the store; default: a new SQLite file in the folder
  * @property {number} [rows] rows of the generated workbook
+ * @property {(path: string, content: { header: string[], rows: unknown[][] }) => Promise<unknown>} writeSpreadsheet writes
+ *   the workbook
  * @property {boolean} [web] serve the dashboard at the end, until Ctrl-C
  */
 
@@ -58,7 +59,7 @@ export async function demo(options, signal) {
     await hq.store.open()
     catalogue = await Catalogue.open(folder.catalogue)
     screen.introduction(options.file, options.rows ?? ROWS)
-    if (options.file === undefined) await makeWorkbook(screen, folder.products, options.rows ?? ROWS)
+    if (options.file === undefined) await makeWorkbook(screen, folder.products, options)
     else if (missing) screen.plainImport(missing)
 
     const rules = options.file === undefined ? { categories: CATEGORIES } : {}
@@ -104,10 +105,10 @@ async function headerOf(file) {
   }
 }
 
-async function makeWorkbook(screen, path, rows) {
+async function makeWorkbook(screen, path, { rows = ROWS, writeSpreadsheet }) {
   const startedAt = performance.now()
   const cells = makeProducts(rows).rows.map((row) => cellValues(row).map((value) => (value === '' ? null : value)))
-  await writeFile(path, await writeXlsx({ sheets: [{ name: 'Products', rows: [HEADER, ...cells] }] }))
+  await writeSpreadsheet(path, { header: HEADER, rows: cells })
   const { size } = await stat(path)
   const seconds = duration((performance.now() - startedAt) / 1000)
   screen.done(

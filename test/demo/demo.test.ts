@@ -11,6 +11,7 @@ import { openFile } from '#dist/tasks/spreadsheet/file.js'
 import { writeSpreadsheet } from '#dist/tasks/spreadsheet/write.js'
 import { Catalogue } from '../../examples/demo/catalogue.js'
 import { cellValues, HEADER, makeProducts as makeAny } from '../../examples/demo/products.js'
+import { PackedProject } from '../docs/packed.ts'
 import { newSchema, sharedPostgres } from '../postgres/server.ts'
 import { onPostgres } from '../postgres/suite.ts'
 
@@ -109,6 +110,13 @@ describe('the workbook of the demo', () => {
       expect(made.products.length + made.broken.length).toBe(size)
     }
   })
+})
+
+it('runs in the packed package with only the packages that npm installs beside it', { timeout: 120_000 }, () => {
+  const project = new PackedProject('examples/demo/README.md', [])
+  const { status, stdout, stderr } = project.run('npx highkiq demo')
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+  expect(stdout).toContain('10,000 products: 9,800 imported, 200 rejected in ')
 })
 
 describe('npm run demo', () => {

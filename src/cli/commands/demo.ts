@@ -2,6 +2,7 @@
 
 import { type Command, InvalidArgumentError } from 'commander'
 import { importUnbundled, packageFile } from '../../load/package.ts'
+import type { writeSpreadsheet } from '../../tasks/spreadsheet/write.ts'
 import { setExitCode } from '../io.ts'
 import { count } from '../output.ts'
 import { onInterrupt } from '../terminal.ts'
@@ -29,11 +30,12 @@ export function register(program: Command): void {
     .action(async (options: DemoOptions) => {
       const example = packageFile('../examples/demo/demo.js')
       const { demo } = (await importUnbundled(example.href)) as {
-        demo(options: DemoOptions, signal: AbortSignal): Promise<number>
+        demo(options: DemoOptions & { writeSpreadsheet: typeof writeSpreadsheet }, signal: AbortSignal): Promise<number>
       }
+      const { writeSpreadsheet } = await import('../../tasks/spreadsheet/write.ts')
       const interrupt = onInterrupt()
       try {
-        setExitCode(await demo(options, interrupt.signal))
+        setExitCode(await demo({ ...options, writeSpreadsheet }, interrupt.signal))
       } catch (thrown) {
         if (!interrupt.signal.aborted) throw thrown
         setExitCode(interrupt.exitCode)
