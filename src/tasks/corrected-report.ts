@@ -195,7 +195,7 @@ function isEscaped(value: string, stored: string): boolean {
 
 function missing(columns: string[]): HighkiqError {
   const list = columns.map(shown).join(', ')
-  const message = `the report has no column ${list}: correct the cells, but leave the columns as they are`
+  const message = `this is not the file that was downloaded: it has no column ${list}. Download the rejected rows and correct that file`
   return invalidFile(message, { missing: columns })
 }
 

@@ -586,7 +586,7 @@ describe.concurrent('highkiq task', () => {
     ])
     expect([alien.code, alien.stderr]).toEqual([
       2,
-      expect.stringContaining('products.csv: the report has no column "row key"'),
+      expect.stringContaining('products.csv: this is not the file that was downloaded: it has no column "row key"'),
     ])
     expect([gone.code, gone.stderr]).toEqual([2, 'highkiq: there is no file gone.csv\n'])
     expect(both.code).toBe(2)

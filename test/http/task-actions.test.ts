@@ -206,6 +206,21 @@ test('an invalid corrected report changes nothing', async () => {
   expect(await hq.tasks.get(id).status()).toMatchObject({ run: 1, state: 'done', counts: { failed: 2 } })
 })
 
+test('a refused report is named as it was uploaded, not by the path of the copy on the server', async () => {
+  const app = api()
+  const id = await imported(app)
+  const form = new FormData()
+  form.append('file', new Blob([products]), 'mine.csv')
+  const answer = await app.handle(
+    new Request(`http://localhost:7433/api/v1/tasks/${id}/retry`, { method: 'POST', body: form }),
+  )
+  const { error } = (await answer.json()) as { error: { message: string } }
+  const what = 'this is not the file that was downloaded: it has no column "row key". Download the rejected rows'
+  expect(error.message).toBe(`mine.csv: ${what} and correct that file`)
+  const plain = await app.call('POST', `/api/v1/tasks/${id}/retry`, { body: products, headers: CSV })
+  expect(plain.body.error.message).toBe(`${what} and correct that file`)
+})
+
 test('a client that disconnects while it sends a corrected report changes nothing', async () => {
   const app = await served({ limits: { uploads: 1 } })
   const { call, hq, url } = app
@@ -415,6 +430,17 @@ test('a retry with undoSeconds can be undone until it begins, and not after', as
   expect(unknown.error.code).toBe('UNKNOWN_RETRY')
   // The first request must not store anything under that key.
   expect(await undo('0123456789abcdef')).toEqual(unknown)
+})
+
+test('a port in use is refused with what to do, and keeps the code of Node', async () => {
+  const { hq } = api()
+  const { url, close } = await serve(hq, { port: 0 })
+  const port = Number(new URL(url).port)
+  await expect(serve(hq, { port })).rejects.toMatchObject({
+    code: 'EADDRINUSE',
+    message: expect.stringContaining(`port ${port} of 127.0.0.1 is in use`),
+  })
+  await close()
 })
 
 test('a closing server cancels delayed retries, and logs a warning with their number', async () => {

@@ -169,6 +169,13 @@ export const TASK_ACTION_ROUTES: Route[] = [
   }),
 ]
 
+/** Names the uploaded file in a message instead of the server's copy, whose path is nobody else's business. */
+function withUploadName(thrown: unknown, copy: string, name: string | undefined): unknown {
+  if (!(thrown instanceof HighkiqError) || !thrown.message.startsWith(copy)) return thrown
+  const message = `${name === undefined ? '' : `${name}: `}${thrown.message.slice(copy.length)}`
+  return new HighkiqError(thrown.code, message, thrown.details, { cause: thrown.cause })
+}
+
 /** Stores the file first, so that a slow upload does not slow down the task. */
 async function retryReport(
   { hq, server, request, query, linkHolder }: Call,
@@ -191,6 +198,8 @@ async function retryReport(
             ...readingOf(upload, query),
           },
         })
+      } catch (thrown) {
+        throw withUploadName(thrown, `${file.path}: `, upload.name)
       } finally {
         await file.close()
       }

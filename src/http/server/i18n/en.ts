@@ -88,7 +88,8 @@ export const en = {
   'again.finished': { one: '{n} row in it is done already.', other: '{n} rows in it are done already.' },
   'again.dropped': { one: '{n} row could not be run again.', other: '{n} rows could not be run again.' },
   'wrong.offline': 'It could not be sent: are you online? Try again.',
-  'wrong.columns': 'The report has no column {names}: correct the cells, but leave the columns as they are.',
+  'wrong.columns':
+    'This is not the file that you downloaded: it has no column {names}. Download the refused rows and correct that file.',
   'wrong.row': 'Row {row}, column “{column}”:',
   'wrong.unknown-row': 'there is no such row here.',
   'wrong.twice': 'row {first} is the same row. Keep only one of them.',

@@ -84,7 +84,7 @@ export const zh: Texts = {
   'again.finished': '其中 {n} 行早已完成。',
   'again.dropped': '{n} 行无法重新运行。',
   'wrong.offline': '无法发送：您的网络连接正常吗？请重试。',
-  'wrong.columns': '文件中缺少列 {names}：请只修改单元格，不要改动列。',
+  'wrong.columns': '这不是您下载的文件：其中缺少列 {names}。请下载被拒绝的行，并在该文件中更正。',
   'wrong.row': '第 {row} 行“{column}”列：',
   'wrong.unknown-row': '这里没有这一行。',
   'wrong.twice': '与第 {first} 行是同一行。请只保留其中一行。',
