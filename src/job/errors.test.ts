@@ -79,6 +79,17 @@ test('messageOf returns a message for any value', () => {
   }
 })
 
+test('messageOf returns the message of a thrown object that is no Error, or else its JSON', () => {
+  const circle: { self?: object } = {}
+  circle.self = circle
+  expect(messageOf({ code: 5, message: 'obj' })).toBe('obj')
+  expect(messageOf({ code: 5 })).toBe('{"code":5}')
+  expect(messageOf({ message: { deep: true } })).toBe('{"message":{"deep":true}}')
+  expect(messageOf({ text: 'x'.repeat(5000) })).toHaveLength(1000)
+  expect(messageOf(circle)).toBe('[object Object]')
+  expect(messageOf({ toString: () => 'its own' })).toBe('its own')
+})
+
 test('a code is found among the causes, also when they form a cycle', () => {
   const shutdown = new HighkiqError('SHUTDOWN', 'x')
   expect(isCausedBy(shutdown, 'SHUTDOWN')).toBe(true)

@@ -234,14 +234,28 @@ export function causesOf(thrown: unknown): object[] {
   return [...all]
 }
 
-/** Returns the message of a thrown value. Never throws. */
+/** Returns the message of a thrown value; of an object without a message its JSON. Never throws. */
 export function messageOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error) return String(thrown.message)
+    if (typeof thrown === 'object' && thrown !== null) return messageOfObject(thrown)
     return typeof thrown === 'string' ? thrown : `${thrown}`
   } catch {
     // As Sidekiq stores it.
     return '!!! ERROR MESSAGE THREW AN ERROR !!!'
+  }
+}
+
+const JSON_CHARACTERS = 1000
+
+function messageOfObject(thrown: { message?: unknown }): string {
+  if (typeof thrown.message === 'string' && thrown.message !== '') return thrown.message
+  const text = `${thrown}`
+  if (text !== '[object Object]') return text
+  try {
+    return JSON.stringify(thrown).slice(0, JSON_CHARACTERS)
+  } catch {
+    return text
   }
 }
 

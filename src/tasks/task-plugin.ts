@@ -239,10 +239,14 @@ function messagesOf(ctx: JobContext | undefined, row: number): Message[] {
   return messages
 }
 
-/** Returns the error's own code, or else the name of its class; a BusinessFailure without a code has none. */
+/**
+ * Returns the error's own code, or else the name of its class; a BusinessFailure without a code has none. A number counts as
+ * a code only of a thrown value that is no Error: a DOMException has a number that says less than its name.
+ */
 function rowCodeOf(error: unknown): string | undefined {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
   if (typeof code === 'string' && code !== '') return code
+  if (!(error instanceof Error) && typeof code === 'number') return String(code)
   if (!(error instanceof Error)) return typeof name === 'string' && name !== '' ? name : undefined
   const own = classOf(error)
   return own === 'BusinessFailure' ? undefined : own
