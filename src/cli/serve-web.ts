@@ -25,7 +25,7 @@ export async function serveWeb(
   // Loaded only here, because most commands do not serve.
   const { serve } = await import('../http/index.ts')
   return serve(hq, { port, host, readOnly, ...auth }).catch((thrown) => {
-    throw listenError(thrown, { port, host })
+    throw listenError(thrown)
   })
 }
 
@@ -37,26 +37,11 @@ export async function checkHost(host: string, token = variable('HIGHKIQ_WEB_TOKE
   throw new CliError(message, 2)
 }
 
-/** Rewords an error of `listen` with what to do. */
-export function listenError(thrown: unknown, { port, host }: WebAddress): unknown {
-  const { code } = (thrown ?? {}) as NodeJS.ErrnoException
-  switch (code) {
-    case 'EADDRINUSE':
-      return new CliError(
-        `port ${port} of ${host} is in use, perhaps by another highkiq web: choose another port (0 picks a free one)`,
-      )
-    case 'EACCES':
-      return new CliError(
-        `this user may not listen on port ${port} of ${host}: choose one above 1023, and put a proxy in front of it`,
-      )
-    case 'EADDRNOTAVAIL':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-    case 'EINVAL':
-      return new CliError(
-        `${host} is not an address of this machine (${code}): leave out the host for 127.0.0.1, or use 0.0.0.0 for all addresses`,
-      )
-    default:
-      return thrown
-  }
+/** The errors of `listen` for which `serve` has advice. */
+const LISTEN_CODES = new Set(['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL'])
+
+/** Shows an error of `listen` as one line, without a stack. */
+function listenError(thrown: unknown): unknown {
+  const { code = '', message } = (thrown ?? {}) as NodeJS.ErrnoException
+  return LISTEN_CODES.has(code) ? new CliError(message) : thrown
 }

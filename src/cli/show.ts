@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import type { Highkiq } from '../index.ts'
 import { fitTables, io } from './io.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from './open-app.ts'
-import { print, printJson } from './output.ts'
+import { count, print, printJson } from './output.ts'
 import { onInterrupt } from './terminal.ts'
 
 const WATCH_MS = 1000
@@ -26,14 +26,16 @@ export function withShowOptions(command: Command): Command {
 export interface View<T> {
   get: (hq: Highkiq) => Promise<T>
   text: (value: T) => string
+  /** Returns what `--json` prints; default: the value. */
+  json?: (value: T) => unknown
 }
 
-export function show<T>(options: ShowOptions, { get, text }: View<T>): Promise<void> {
+export function show<T>(options: ShowOptions, { get, text, json = (value) => value }: View<T>): Promise<void> {
   if (!options.wide) fitTables()
   return withExistingStore(options, async (hq) => {
     const once = async () => {
       const value = await get(hq)
-      if (options.json) printJson(value)
+      if (options.json) printJson(json(value))
       else print(options.watch && io().stdout.isTTY ? CLEAR + text(value) : text(value))
     }
     await once()
@@ -44,6 +46,24 @@ export function show<T>(options: ShowOptions, { get, text }: View<T>): Promise<v
     } finally {
       release()
     }
+  })
+}
+
+/** The first items of a list, and whether there are more. */
+export interface FirstItems<T> {
+  items: T[]
+  more: boolean
+}
+
+/** Shows the first items of a list, and says when `--limit` leaves out others. */
+export function showFirst<T>(
+  options: ShowOptions,
+  { get, text }: { get: (hq: Highkiq) => Promise<FirstItems<T>>; text: (items: T[]) => string },
+): Promise<void> {
+  return show(options, {
+    get,
+    json: ({ items }) => items,
+    text: ({ items, more }) => text(items) + (more ? `\n${count(items.length)} shown; --limit shows more` : ''),
   })
 }
 

@@ -149,6 +149,24 @@ export interface ServeOptions extends HttpOptions {
   host?: string
 }
 
+/** Says in the message of an error of `listen` what to do. The error keeps its code. */
+export function withListenAdvice(error: NodeJS.ErrnoException, port: number, host: string): Error {
+  switch (error.code) {
+    case 'EADDRINUSE':
+      error.message = `port ${port} of ${host} is in use, perhaps by another highkiq web: choose another port (0 picks a free one)`
+      break
+    case 'EACCES':
+      error.message = `this user may not listen on port ${port} of ${host}: choose one above 1023, and put a proxy in front of it`
+      break
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'EINVAL':
+      error.message = `${host} is not an address of this machine (${error.code}): leave out the host for 127.0.0.1, or use 0.0.0.0 for all addresses`
+  }
+  return error
+}
+
 /**
  * Starts a server for the API.
  * @throws INVALID_OPTION: an address that others reach needs `auth`; what listening fails with
@@ -168,7 +186,7 @@ export async function serve(
   const context = serverContext(hq, rest)
   const server = createServer(times, listenerOf(hq, context))
   await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
+    server.once('error', (error) => reject(withListenAdvice(error, port, host)))
     server.listen(port, host, resolve)
   })
   const { address, family, port: listening } = server.address() as AddressInfo

@@ -37,6 +37,12 @@ describe('retries, scheduled, dead', () => {
     expect(stdout).toMatch(/\njid-0 .* 1 +default +Import +TypeError: no price +0\n/)
     const [first, ...more] = await folder.json<Entry[]>('retries', '--limit', '1')
     expect([first, more]).toMatchObject([{ jid: 'jid-0', class: 'Import', args: [0], errorClass: 'TypeError' }, []])
+    for (const args of [[], ['--matching', 'default']]) {
+      expect((await folder.run(['retries', '--limit', '2', ...args])).stdout).toMatch(
+        /\n2 shown; --limit shows more\n$/,
+      )
+      expect((await folder.run(['retries', '--limit', '3', ...args])).stdout).not.toContain('shown')
+    }
     expect(await folder.json('retries', '--matching', '"args":[1]')).toMatchObject([{ jid: 'jid-1' }])
 
     const killed = await folder.run(['retries', 'kill', 'jid-1', 'jid-7'])
@@ -164,7 +170,7 @@ test('the numbers of a limit are set and reset, also of a queue without a limit'
   })
   expect((await run('limits', 'reset', 'queue:mail')).stdout).toBe('queue:mail has the numbers of the code again\n')
   expect((await run('limits', 'reset', 'queue:mail')).stdout).toBe('queue:mail was not set\n')
-  expect((await run('limits')).stdout).toBe('no limits in use\n')
+  expect((await run('limits')).stdout).toBe('no limited job runs or waits now, and no numbers were set\n')
 })
 
 test('limits lists the limits in use', { timeout }, async ({ folder }) => {

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import type { Batch, Highkiq } from '../../index.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { type Column, count, pairs, plain, printResult, table, time } from '../output.ts'
-import { type ShowOptions, show, withShowOptions } from '../show.ts'
+import { type ShowOptions, show, showFirst, withShowOptions } from '../show.ts'
 import { CliError, wholeNumber } from '../usage.ts'
 import { registerPush } from './batch-push.ts'
 
@@ -43,8 +43,11 @@ export function register(program: Command): void {
     .option('--limit <n>', 'how many at most (default: 25)', wholeNumber)
     .addHelpText('after', '\nExamples:\n  highkiq batches list\n  highkiq batches list --limit 100 --json\n')
     .action(({ limit = 25, ...options }: ShowOptions & { limit?: number }) =>
-      show(options, {
-        get: async (hq) => (await hq.batches.page({ limit })).items,
+      showFirst(options, {
+        async get(hq) {
+          const { items, next } = await hq.batches.page({ limit })
+          return { items, more: next !== null }
+        },
         text: (items) => table(COLUMNS, items, 'no batches'),
       }),
     )

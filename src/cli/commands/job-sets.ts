@@ -6,7 +6,7 @@ import { stringifyJson } from '../../job/json.ts'
 import { failuresOf } from '../job-text.ts'
 import { OPTIONS_OF_PARENT, refuseOptionsOfParent, withExistingStore } from '../open-app.ts'
 import { type Column, count, plural, printResult, shortTime, table, time } from '../output.ts'
-import { type ShowOptions, show, withShowOptions } from '../show.ts'
+import { type FirstItems, type ShowOptions, showFirst, withShowOptions } from '../show.ts'
 import { confirm, onInterrupt } from '../terminal.ts'
 import { CliError, wholeNumber } from '../usage.ts'
 
@@ -106,7 +106,7 @@ function registerSet(program: Command, name: string, about: SetCommand): void {
         const commands = Object.keys(about.actions).join(', ')
         throw new CliError(`there is no command "highkiq ${name} ${verb}" (commands: ${commands})`, 2)
       }
-      return show(options, {
+      return showFirst(options, {
         get: (hq) => list(about, hq, options),
         text: (entries) => table(about.columns, entries, `no ${about.noun} jobs`),
       })
@@ -127,9 +127,12 @@ function registerSet(program: Command, name: string, about: SetCommand): void {
   }
 }
 
-async function list(about: SetCommand, hq: Highkiq, { limit, matching }: ListOptions): Promise<SetEntry[]> {
+async function list(about: SetCommand, hq: Highkiq, { limit, matching }: ListOptions): Promise<FirstItems<SetEntry>> {
   const set = about.set(hq)
-  if (matching === undefined) return (await set.page({ limit, desc: about.desc })).items
+  if (matching === undefined) {
+    const { items, next } = await set.page({ limit, desc: about.desc })
+    return { items, more: next !== null }
+  }
   const found: SetEntry[] = []
   let after: string | null = null
   do {
@@ -137,7 +140,8 @@ async function list(about: SetCommand, hq: Highkiq, { limit, matching }: ListOpt
     found.push(...page.items)
     after = page.next
   } while (after !== null && found.length < limit)
-  return found.slice(0, limit).sort((a, b) => (about.desc ? b.score - a.score : a.score - b.score))
+  const items = found.slice(0, limit).sort((a, b) => (about.desc ? b.score - a.score : a.score - b.score))
+  return { items, more: after !== null || found.length > limit }
 }
 
 async function perform(

@@ -10,7 +10,7 @@ import { stringifyJson } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
 import { OPTIONS_OF_PARENT, refuseOptionsOfParent, withExistingStore } from '../open-app.ts'
 import { type Column, count, plural, printResult, shortTime, table, time } from '../output.ts'
-import { type ShowOptions, show, withShowOptions } from '../show.ts'
+import { type FirstItems, type ShowOptions, show, showFirst, withShowOptions } from '../show.ts'
 import { confirm, onInterrupt } from '../terminal.ts'
 import { CliError, collect, someOf, wholeNumber } from '../usage.ts'
 import { date } from './enqueue.ts'
@@ -102,8 +102,11 @@ export function register(program: Command): void {
       if (options.count) {
         return show(options, { get: (hq) => hq.jobs.count(filter), text: (counts) => table(COUNTS, counts) })
       }
-      return show(options, {
-        get: async (hq) => (await found(hq, filter, options.limit)).map((hit) => new Hit(hit)),
+      return showFirst(options, {
+        async get(hq) {
+          const { items, more } = await found(hq, filter, options.limit)
+          return { items: items.map((hit) => new Hit(hit)), more }
+        },
         text: (hits) =>
           table(
             COLUMNS,
@@ -189,7 +192,7 @@ function ago(text: string): Date {
   }
 }
 
-async function found(hq: Highkiq, filter: JobsFilter, limit: number): Promise<JobHit[]> {
+async function found(hq: Highkiq, filter: JobsFilter, limit: number): Promise<FirstItems<JobHit>> {
   const hits: JobHit[] = []
   let after: string | null = null
   do {
@@ -200,7 +203,7 @@ async function found(hq: Highkiq, filter: JobsFilter, limit: number): Promise<Jo
     hits.push(...page.items)
     after = page.next
   } while (after !== null && hits.length < limit)
-  return hits
+  return { items: hits, more: after !== null }
 }
 
 /** Names the number of the jobs that match: `12 jobs`, or `at least 12 jobs`. */

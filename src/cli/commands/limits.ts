@@ -50,7 +50,10 @@ export function register(program: Command): void {
       '\nExamples:\n  highkiq limits\n  highkiq limits --json\n  highkiq limits set queue:mail --concurrency 5\n',
     )
     .action((options: ShowOptions) =>
-      show(options, { get: (hq) => hq.limits.list(), text: (limits) => table(COLUMNS, limits, 'no limits in use') }),
+      show(options, {
+        get: (hq) => hq.limits.list(),
+        text: (limits) => table(COLUMNS, limits, 'no limited job runs or waits now, and no numbers were set'),
+      }),
     )
   command
     .command('set')

@@ -12,7 +12,7 @@ import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.
 import { outcomeCode, reasonOf, rejectedOf, reportHint, resumeHint, rowOf, statusText } from '../outcome.ts'
 import { type Column, count, print, printJson, table, time } from '../output.ts'
 import { type CodeOptions, codeFilter, type Reason, reasonsOf, reasonsText, withCodeOptions } from '../reasons.ts'
-import { type ShowOptions as ListShowOptions, show as showList, withShowOptions } from '../show.ts'
+import { type FirstItems, type ShowOptions as ListShowOptions, showFirst, withShowOptions } from '../show.ts'
 import { existing, filesOf, nextStep, statusOf, untilEnd } from '../task.ts'
 import { quietLog, type WorkOptions, withWorkOptions } from '../task-worker.ts'
 import { namesAndValues, someOf, wholeNumber } from '../usage.ts'
@@ -55,7 +55,7 @@ function registerList(command: Command, words: string): void {
     .addOption(new Option('--limit <n>', 'show at most n').argParser(wholeNumber).default(25))
     .addHelpText('after', `\nExamples:\n  highkiq ${words}\n  highkiq ${words} --state running --watch\n`)
     .action((options: ListCommandOptions) =>
-      showList(options, { get: (hq) => list(hq, options), text: (tasks) => table(COLUMNS, tasks, 'no tasks') }),
+      showFirst(options, { get: (hq) => list(hq, options), text: (tasks) => table(COLUMNS, tasks, 'no tasks') }),
     )
 }
 
@@ -70,7 +70,10 @@ const COLUMNS: Column<TaskStatus>[] = [
   { title: 'CREATED', of: ({ createdAt }) => time(createdAt) },
 ]
 
-async function list(hq: Highkiq, { state, job, search, meta, limit }: ListCommandOptions): Promise<TaskStatus[]> {
+async function list(
+  hq: Highkiq,
+  { state, job, search, meta, limit }: ListCommandOptions,
+): Promise<FirstItems<TaskStatus>> {
   const found: TaskStatus[] = []
   let cursor: string | null = null
   do {
@@ -78,7 +81,7 @@ async function list(hq: Highkiq, { state, job, search, meta, limit }: ListComman
     found.push(...page.items)
     cursor = page.next
   } while (cursor !== null && found.length < limit)
-  return found.slice(0, limit)
+  return { items: found.slice(0, limit), more: cursor !== null || found.length > limit }
 }
 
 // ------------------------------------------------------------------------------------------------------------ show

@@ -125,6 +125,10 @@ test.for<[files: string[], chosen: string | undefined]>([
   expect(file?.path).toBe(chosen && join(folder, chosen))
 })
 
+test('a -q without a queue is refused by its name, though the next flag follows it', async () => {
+  await expect(resolved(['-q', '-r', 'jobs.ts'])).rejects.toThrow('-q needs the name of a queue (got -r)')
+})
+
 test('Ruby paths in require of a file are not loaded, and noted', async () => {
   const files = { 'x.yml': 'require:\n  - ./config/environment.rb\n  - .\n  - worker.ts' }
   const { settings, notes } = await resolved(['-C', 'FOLDER/x.yml'], { files })

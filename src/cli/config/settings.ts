@@ -267,6 +267,10 @@ function several(value: unknown): string[] {
 
 /** Reads queues in Sidekiq's forms: `name`, `name,weight`, `[name]`, `[name, weight]`, or a list of these. */
 function readQueues(value: unknown): QueueOption[] {
+  // The value was left out, and Commander took the next flag for it.
+  if (typeof value === 'string' && value.startsWith('-')) {
+    throw new InvalidArgumentError(`-q needs the name of a queue (got ${value}).`)
+  }
   const list = Array.isArray(value) ? value : [value]
   if (list.length === 0) throw new InvalidArgumentError('It must name at least one queue.')
   return list.map((queue) => {
