@@ -125,7 +125,9 @@ test('a report without row keys finds its rows by the rowKey column', async () =
     details: expect.objectContaining({ row }),
   })
   await expect(retry('sku,name\nc,x\nz,y\n')).rejects.toMatchObject(wrong(/row 3, column "sku": no rejected row/, 3))
-  await expect(retry('sku,name\nc,x\nc,y\n')).rejects.toMatchObject(wrong(/row 3, column "sku": row 2 has the same row key/, 3))
+  await expect(retry('sku,name\nc,x\nc,y\n')).rejects.toMatchObject(
+    wrong(/row 3, column "sku": row 2 has the same row key/, 3),
+  )
   await expect(retry('sku,name\nd,x\n')).rejects.toMatchObject(wrong(/indexes 3 and 4 both have "d"/, 2))
   expect(await task.status()).toMatchObject({ run: 1 })
   // One row by its key, one by what it is called: the cell was lost.
