@@ -11,7 +11,7 @@ import { written } from './packed.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const SESSION = 'only-the-test-knows-it'
-const PACKAGES = { express: ['express'], fastify: ['fastify'], hono: ['hono', '@hono'] }
+const PACKAGES = { express: ['express'], fastify: ['fastify'], hono: ['hono', '@hono'], http: [] }
 const NAMES = Object.keys(PACKAGES) as (keyof typeof PACKAGES)[]
 
 /** The app of the page in a folder of its own. */
