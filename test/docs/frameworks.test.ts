@@ -91,6 +91,12 @@ async function works(shop: Shop, server: ChildProcess, worker: ChildProcess): Pr
   const refused = await upload('')
   expect([refused.status, refused.headers.get('content-type')]).toEqual([400, expect.not.stringContaining('html')])
   expect(await refused.text()).toContain('empty')
+  // The fault comes when rows before it run already, and when most of the request is still to come.
+  const faulty = await upload(`sku,price\n${'B-0,5\n'.repeat(20_000)}B-1,"5" no\n${'B-0,5\n'.repeat(500_000)}`)
+  expect([faulty.status, await faulty.text()]).toEqual([
+    400,
+    expect.stringMatching(/row 20002\b.*\/jobs\/tasks\/\w+\?token=/s),
+  ])
   const { link } = (await (await upload('sku,price\nB-1,5\nB-2,no\n')).json()) as { link: string }
   expect(link).toMatch(/\/jobs\/tasks\/\w+\?token=/)
   const [, task] = /\/jobs(\/tasks\/\w+)/.exec(link) ?? []

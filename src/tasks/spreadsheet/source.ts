@@ -18,7 +18,7 @@ export interface OpenSource {
   chunks(): AsyncGenerator<Uint8Array, void, void>
   /** The SHA-256 of all bytes in hex, if it is known. */
   digest?: string
-  /** Closes the file or stream, also during a read, and removes a temporary copy. */
+  /** Closes the file, also during a read, and removes a temporary copy. A stream that the app gave stays open. */
   close(): Promise<void>
 }
 
@@ -33,8 +33,7 @@ const CHUNK_BYTES = 256 * 1024
  * @throws HighkiqError INVALID_FILE when a path can't be opened; whatever a given stream fails with.
  */
 export async function openSource(source: Source): Promise<OpenSource> {
-  const stream = streamOf(source)
-  const iterator = stream[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>
+  const { iterator, close } = readingOf(source)
   const read: Uint8Array[] = []
   let length = 0
   try {
@@ -46,7 +45,7 @@ export async function openSource(source: Source): Promise<OpenSource> {
       length += chunk.length
     }
   } catch (error) {
-    stream.destroy()
+    close()
     if (typeof source !== 'string') throw error
     throw invalidFile(`the file can't be opened (${messageOf(error)}): check its path`, undefined, { cause: error })
   }
@@ -60,16 +59,37 @@ export async function openSource(source: Source): Promise<OpenSource> {
       for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield asBytes(next.value)
     },
     async close() {
-      stream.destroy()
+      close()
     },
   }
 }
 
-function streamOf(source: Source): Readable {
+interface Reading {
+  iterator: AsyncIterator<Uint8Array | string>
+  close(): void
+}
+
+/**
+ * Starts to read a source. A stream that the app gave is never destroyed or cancelled: it may be the request that the app
+ * still has to answer.
+ */
+function readingOf(source: Source): Reading {
+  if (source instanceof Readable) return given(source.iterator({ destroyOnReturn: false }))
+  if (typeof source === 'object' && 'getReader' in source) {
+    return given((source as NodeWebStream<Uint8Array>).values({ preventCancel: true }))
+  }
+  const stream = streamOf(source)
+  return { iterator: stream[Symbol.asyncIterator](), close: () => void stream.destroy() }
+}
+
+function given(iterator: AsyncIterator<Uint8Array | string>): Reading {
+  // It is not awaited, because a read that waits for the stream comes first.
+  return { iterator, close: () => void iterator.return?.().catch(() => {}) }
+}
+
+function streamOf(source: string | Uint8Array | NodeJS.ReadableStream): Readable {
   if (typeof source === 'string') return createReadStream(source, { highWaterMark: CHUNK_BYTES })
   if (source instanceof Uint8Array) return Readable.from(slices(source))
-  if (source instanceof Readable) return source
-  if ('getReader' in source) return Readable.fromWeb(source as NodeWebStream<Uint8Array>)
   return new Readable().wrap(source)
 }
 
