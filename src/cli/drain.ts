@@ -18,7 +18,7 @@ const STILL_DRAINING =
 
 /** Returns all queues of the store, because a worker that drains it serves them all. */
 export async function everyQueue(hq: Highkiq, { queues }: Settings): Promise<Pick<WorkerOptions, 'queues'>> {
-  checkStoreExists(hq)
+  checkStoreExists(hq, { url: hq.store.url })
   if (queues) return {}
   await hq.store.open()
   const names = (await hq.queueSummaries()).map(({ name }): QueueOption => [name, 1])

@@ -8,6 +8,7 @@ import { LEVELS, type Variable, variable } from '../environment.ts'
 import { Highkiq } from '../index.ts'
 import { FORMATS } from '../log/line.ts'
 import { withoutPassword } from '../store/redis/server/url.ts'
+import { jobsFileOf } from './config/jobs-file.ts'
 import { io } from './io.ts'
 import { loadApp } from './load-app.ts'
 import { CliError, collect } from './usage.ts'
@@ -65,16 +66,20 @@ export async function withApp<T>(options: AppOptions, work: (hq: Highkiq) => Pro
 /** Like `withApp`, but refuses a missing database file instead of creating it. */
 export function withExistingStore<T>(options: AppOptions, work: (hq: Highkiq) => Promise<T>): Promise<T> {
   return withApp(options, async (hq) => {
-    checkStoreExists(hq)
+    checkStoreExists(hq, options)
     return work(hq)
   })
 }
 
 /** @throws CliError if the store is a file that does not exist. `named` says what may name the wrong store. */
-export function checkStoreExists(hq: Highkiq, named = '--url or HIGHKIQ_URL'): void {
+export function checkStoreExists(hq: Highkiq, options: AppOptions, named = '--url or HIGHKIQ_URL'): void {
   const path = /^sqlite:(.+)$/s.exec(hq.store.url)?.[1]
   if (!path || path === ':memory:' || existsSync(path)) return
-  throw new CliError(`${path} does not exist: no job was pushed to it yet, or ${named} names the wrong store`)
+  const jobs = options.require || options.url !== undefined ? undefined : jobsFileOf('.')
+  const why = jobs
+    ? `${jobs} is here but was not loaded: add -r ${jobs}, or set HIGHKIQ_URL to its store`
+    : `no job was pushed to it yet, or ${named} names the wrong store`
+  throw new CliError(`${path} does not exist: ${why}`)
 }
 
 async function openApp({ require: files, url, verbose, drain }: AppOptions): Promise<Highkiq> {

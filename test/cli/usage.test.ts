@@ -35,3 +35,12 @@ test('commands that only show something do not create a database', async ({ fold
   expect(code).toBe(1)
   expect(existsSync(folder.at('highkiq.db'))).toBe(false)
 })
+
+test('a command without -r says which jobs file it did not load', async ({ folder }) => {
+  folder.write({ 'jobs.mjs': 'export const x = 1' })
+  const said = 'highkiq.db does not exist: jobs.mjs is here but was not loaded: add -r jobs.mjs, or set HIGHKIQ_URL'
+  expect((await folder.run(['dead'])).stderr).toContain(said)
+  expect((await folder.run(['cron', 'list'])).stderr).toContain(said)
+  expect((await folder.run(['doctor'])).stdout.replace(/\s+/g, ' ')).toContain(said)
+  expect((await folder.run(['dead', '--url', 'sqlite:other.db'])).stderr).toContain('names the wrong store')
+})

@@ -71,7 +71,7 @@ async function move(options: MoveOptions): Promise<void> {
   const target = to === undefined ? null : new Highkiq({ url: to })
   const { signal, release } = onInterrupt()
   try {
-    checkStoreExists(source, '--from')
+    checkStoreExists(source, { url: from }, '--from')
     const progress = new Progress()
     const mover = new StoreMover({
       source: source.store,

@@ -54,7 +54,7 @@ async function findingsOf(hq: Highkiq, options: AppOptions): Promise<Finding[]> 
     findings.push(...((await hq.store.diagnose?.()) ?? []))
     // Opening it would migrate it.
     if (findings.some(({ check }) => check === 'schema')) return findings
-    findings.unshift({ check: 'store', ...(await storeResult(hq)) })
+    findings.unshift({ check: 'store', ...(await storeResult(hq, options)) })
     const advice = 'See what the checks of the store say'
     findings.push(...(await runChecks(CHECKS, await viewOf(hq, options), { severity: 'error', advice })))
     return findings

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Highkiq } from '../../index.ts'
 import type { CheckResult } from '../../store/contract.ts'
-import { checkStoreExists } from '../open-app.ts'
+import { type AppOptions, checkStoreExists } from '../open-app.ts'
 
 const ROUNDS = 5
 const SLOW_MS = 100
@@ -11,8 +11,8 @@ const LOCK = 'doctor'
 const LOCK_SECONDS = 10
 
 /** Opens the store, and writes and removes a lock of its own. @throws what the store throws */
-export async function storeResult(hq: Highkiq): Promise<CheckResult> {
-  checkStoreExists(hq)
+export async function storeResult(hq: Highkiq, options: AppOptions): Promise<CheckResult> {
+  checkStoreExists(hq, options)
   const { store } = hq
   await store.open()
   const holder = randomUUID()
