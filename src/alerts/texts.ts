@@ -28,7 +28,7 @@ export function textsOf(
     case 'process-silent':
       return {
         title: t('alerts.process-silent', { identity: one.identity }),
-        what: t('alerts.process-silent.what', {
+        what: t(one.busy === 0 ? 'alerts.process-silent.idle' : 'alerts.process-silent.what', {
           at: relative(one.beat),
           n: one.busy,
           back: relative(new Date(Date.now() + one.returnsIn * 1000)),

@@ -44,15 +44,18 @@ export async function unservedHint(
   return `no worker serves the queue ${queue}: start one with \`${work}\`, or run its jobs until the task has ended with \`highkiq task show ${id} --work${sameApp(options)}\``
 }
 
+export function hasLease(owners: ReadonlySet<string>, { identity }: Process): boolean {
+  return [...owners].some((owner) => owner.startsWith(identity))
+}
+
 /** Returns all processes, and those whose leases and heartbeats go on. `owners` are those whose leases go on. */
 export async function liveProcesses(
   hq: Highkiq,
   owners: ReadonlySet<string>,
 ): Promise<{ processes: Process[]; live: Process[] }> {
   const processes = await all(hq.processes())
-  const hasLease = (identity: string) => [...owners].some((owner) => owner.startsWith(identity))
   const isLive = (process: Process) =>
-    process.stateAt(hq.now()) !== 'silent' && (!process.ours || hasLease(process.identity))
+    process.stateAt(hq.now()) !== 'silent' && (!process.ours || hasLease(owners, process))
   return { processes, live: processes.filter(isLive) }
 }
 

@@ -1,5 +1,6 @@
 /** Finds the jobs of workers that died, and which owners live. */
 
+import { readPayload } from '../job/payload.ts'
 import type { Store } from '../store/contract.ts'
 import { pages } from './walk.ts'
 
@@ -35,4 +36,13 @@ export async function orphansOf(store: Store, live: ReadonlySet<string>): Promis
     if (++read === PAGES) break
   }
   return { jobs, workers: dead.size, queues: [...queues] }
+}
+
+/** Returns whether the lease of the worker that has fetched this job has ended; false when no worker has fetched it. */
+export async function isOrphaned(store: Store, jid: string): Promise<boolean> {
+  for await (const { items } of pages((after) => store.workers.fetched({ after, limit: PAGE }))) {
+    const found = items.find(({ text }) => text.includes(jid) && readPayload(text)?.jid === jid)
+    if (found) return !(await liveOwners(store)).has(found.owner)
+  }
+  return false
 }

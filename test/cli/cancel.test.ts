@@ -32,3 +32,25 @@ test('a job is cancelled in its queue, and while it runs', { timeout: 60_000 }, 
   await worker.ended
   expect(await folder.json('stats')).toMatchObject({ processed: 1, failed: 0, retries: 0 })
 })
+
+test('a job whose worker was killed is dropped at its rescue, and until then shown as that of a dead worker', {
+  timeout: 60_000,
+}, async ({ folder }) => {
+  folder.write({ 'jobs.mjs': JOBS })
+  const { jid } = await folder.json<{ jid: string }>('enqueue', 'J', '-r', 'jobs.mjs')
+  const work = ['work', '-r', 'jobs.mjs', '--no-banner', '--lease-seconds', '1']
+  const worker = folder.start(work)
+  await worker.says(/began/)
+  expect((await folder.run(['processes'])).stdout).not.toMatch(/ dead$/m)
+  worker.kill('SIGKILL')
+  await worker.ended
+  await expect.poll(async () => (await folder.run(['processes'])).stdout, { timeout: 30_000 }).toMatch(/ dead$/m)
+  expect(await folder.run(['cancel', jid])).toMatchObject({
+    code: 0,
+    stdout: 'requested: its worker is dead; the job is dropped when another worker rescues it\n',
+  })
+  const next = folder.start(work)
+  await next.says(new RegExp(`"jid":"${jid}".*dropped a cancelled job of a process that died`))
+  next.kill('SIGTERM')
+  await next.ended
+})

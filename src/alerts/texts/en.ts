@@ -7,6 +7,7 @@ export const en = {
   'alerts.retries-share-error.what': '{error} in {class}, since {at}',
   'alerts.process-silent': 'Process {identity} is silent',
   'alerts.process-silent.what': 'Last seen {at}; its {n} jobs return {back}',
+  'alerts.process-silent.idle': 'Last seen {at} without a running job; jobs that it fetched after that return {back}',
   'alerts.queue-grows': 'Queue {queue} grows',
   'alerts.queue-grows.what': '+{n} a minute for {minutes} min; the oldest waits {time}',
   'alerts.queue-unserved': 'No process serves queue {queue}',

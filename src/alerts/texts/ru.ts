@@ -13,6 +13,7 @@ export const ru: Record<keyof typeof en, Phrase> = {
   'alerts.retries-share-error.what': '{error} в {class}, с {at}',
   'alerts.process-silent': 'Процесс {identity} молчит',
   'alerts.process-silent.what': 'Последний раз: {at}; его заданий: {n}, вернутся {back}',
+  'alerts.process-silent.idle': 'Последний раз: {at}, заданий тогда не было; взятые позже вернутся {back}',
   'alerts.queue-grows': 'Очередь {queue} растёт',
   'alerts.queue-grows.what': '+{n} в минуту уже {minutes} мин; старейшее ждёт {time}',
   'alerts.queue-unserved': 'Очередь {queue} никто не обслуживает',

@@ -8,6 +8,7 @@ export const zh: Record<keyof typeof en, Phrase> = {
   'alerts.retries-share-error.what': '{class} 中的 {error}，始于 {at}',
   'alerts.process-silent': '进程 {identity} 没有心跳',
   'alerts.process-silent.what': '最后出现：{at}；其 {n} 个作业将于 {back} 归还',
+  'alerts.process-silent.idle': '最后出现：{at}，当时没有运行中的作业；此后取走的作业将于 {back} 归还',
   'alerts.queue-grows': '队列 {queue} 正在增长',
   'alerts.queue-grows.what': '{minutes} 分钟内每分钟 +{n}；最久已等待 {time}',
   'alerts.queue-unserved': '没有进程处理队列 {queue}',

@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import type { CancelAnswer } from '../../index.ts'
+import { isOrphaned } from '../../inspect/orphans.ts'
 import { given } from '../../job/options.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { print, printJson } from '../output.ts'
@@ -17,6 +18,8 @@ const WORDS: Record<Exclude<CancelAnswer, 'not-found'>, string> = {
   signalled: 'signalled: the job is running; its handler sees ctx.signal abort',
   requested: 'requested: the job was not found yet; Highkiq workers will not run it to its end',
 }
+
+const ORPHANED = 'requested: its worker is dead; the job is dropped when another worker rescues it'
 
 const EXAMPLES = `
 Examples:
@@ -44,6 +47,6 @@ function cancel(jid: string, { json, queue, budget, ...options }: CancelOptions)
     if (json) printJson({ jid, answer })
     if (answer === 'not-found')
       throw new CliError(`job ${jid} is neither enqueued nor running: it has ended, or the id is wrong`)
-    if (!json) print(WORDS[answer])
+    if (!json) print(answer === 'signalled' && (await isOrphaned(hq.store, jid)) ? ORPHANED : WORDS[answer])
   })
 }

@@ -2,11 +2,13 @@
 
 import type { Command } from 'commander'
 import type { Highkiq, Process } from '../../index.ts'
+import { liveOwners } from '../../inspect/orphans.ts'
 import { all } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
 import { plural } from '../../job/plural.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { type Column, count, duration, print, table } from '../output.ts'
+import { hasLease } from '../processes.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { CliError, wholeNumber } from '../usage.ts'
 
@@ -25,8 +27,16 @@ const COLUMNS: Column<Process>[] = [
   { title: 'MEMORY', of: ({ rss }) => `${count(Math.round(rss / 1024))} MB`, right: true },
   { title: 'RUNS FOR', of: ({ startedAt }) => since(startedAt), right: true },
   { title: 'SEEN', of: ({ beat }) => `${since(beat)} ago`, right: true },
-  { title: '', of: ({ isQuiet, leader }) => [...(isQuiet ? ['quiet'] : []), ...(leader ? ['leader'] : [])].join(' ') },
 ]
+
+/** The column of what is special. A worker of Highkiq without a lease is dead; other workers rescue its jobs. */
+const marks = (owners: ReadonlySet<string>): Column<Process> => ({
+  title: '',
+  of(process) {
+    if (process.ours && !hasLease(owners, process)) return 'dead'
+    return [...(process.isQuiet ? ['quiet'] : []), ...(process.leader ? ['leader'] : [])].join(' ')
+  },
+})
 
 export function register(program: Command): void {
   withShowOptions(program.command('processes'))
@@ -34,8 +44,10 @@ export function register(program: Command): void {
     .addHelpText('after', '\nExamples:\n  highkiq processes\n  highkiq processes --json\n')
     .action((options: ShowOptions) =>
       show(options, {
-        get: (hq) => all(hq.processes()),
-        text: (processes) => table(COLUMNS, processes, 'no worker is running: start one with highkiq work -r FILE'),
+        get: async (hq) => ({ processes: await all(hq.processes()), owners: await liveOwners(hq.store) }),
+        json: ({ processes }) => processes,
+        text: ({ processes, owners }) =>
+          table([...COLUMNS, marks(owners)], processes, 'no worker is running: start one with highkiq work -r FILE'),
       }),
     )
 }

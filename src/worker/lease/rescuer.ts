@@ -239,9 +239,11 @@ export class Rescuer extends Periodic {
   }
 
   /** Keeps the outcome for callers that wait for the job's result. */
-  async #keepCancelled({ text, queue }: OrphanedJob): Promise<void> {
+  async #keepCancelled({ text, queue, owner }: OrphanedJob): Promise<void> {
     const payload = readPayload(text)
     if (!payload) return
+    const { jid, class: name } = payload
+    this.#engine.log.info({ jid, class: name, owner }, 'dropped a cancelled job of a process that died')
     const definition = definitionOf(this.#engine, payload, queue)
     await keepOutcome(this.#engine, payload, definition, CANCELLED)
   }
