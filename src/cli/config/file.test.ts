@@ -93,6 +93,18 @@ test('of two equal keys in a file the last counts, also as string and symbol', (
   expect(settings('concurrency: 1\n:concurrency: 2').concurrency).toBe(2)
 })
 
+test('a key that a file or its section has twice is noted with the lines', () => {
+  const text = 'concurrency: 1\ntimeout: 3\nproduction:\n  tag: a\n  tag: b\n:concurrency: 2'
+  expect(read(text, 'production').notes).toEqual([
+    'concurrency is set in lines 1 and 6: the last one counts',
+    'tag is set in lines 4 and 5: the last one counts',
+  ])
+})
+
+test('a value that is refused is shown', () => {
+  expect(() => read('concurrency: many')).toThrow(/concurrency: It must be a whole number, 1 or more \(got "many"\)$/)
+})
+
 test('a section overrides whole keys; sections of other environments have no effect', () => {
   const text =
     'timeout: 9\nqueues: [a]\ncapsules: { x: { queues: [q] } }\nstaging: { queues: [b], capsules: {} }\nproduction: { timeout: 1 }'

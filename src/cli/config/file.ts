@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
-import { type Document, LineCounter, parseDocument, type ScalarTag } from 'yaml'
+import { type Document, isMap, isScalar, LineCounter, parseDocument, type ScalarTag } from 'yaml'
 import { isObject } from '../../job/json.ts'
 import { meantBy } from '../../job/options.ts'
 import { CliError } from '../usage.ts'
@@ -41,14 +41,15 @@ export function readConfig(
   environment: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
 ): ConfigFile {
-  const { document, lineOf } = parse(path, expand(path, env))
+  const { document, lineOf, repeatedIn } = parse(path, expand(path, env))
   const whole = contentOf(path, document) ?? {}
   if (!isObject(whole)) throw new CliError(`${path} must contain keys and values, such as "concurrency: 10"`, 2)
   const name = environment ?? (typeof whole.environment === 'string' ? whole.environment : 'development')
   const section = isObject(whole[name]) ? whole[name] : {}
   const merged = { ...whole, ...section }
   if (section === whole[name]) delete merged[name]
-  const file: ConfigFile = { path, settings: {}, custom: {}, notes: [] }
+  const repeated = [document.contents, document.get(name, true)].flatMap(repeatedIn)
+  const file: ConfigFile = { path, settings: {}, custom: {}, notes: repeated }
   for (const [key, value] of Object.entries(merged)) {
     if (IGNORED.includes(key) || value === null || value === undefined) continue
     const setting = SETTING_OF[key]
@@ -86,9 +87,14 @@ function read(name: SettingName, value: unknown, where: string): unknown {
   try {
     return (setting.readKey ?? setting.read)(value)
   } catch (thrown) {
-    if (thrown instanceof InvalidArgumentError) throw new CliError(`${where}: ${thrown.message}`, 2)
+    if (thrown instanceof InvalidArgumentError) throw new CliError(`${where}: ${withValue(thrown.message, value)}`, 2)
     throw thrown
   }
+}
+
+/** Says what the file has, unless the message does. */
+function withValue(message: string, value: unknown): string {
+  return message.includes('(got ') ? message : `${message.replace(/\.$/, '')} (got ${JSON.stringify(value)})`
 }
 
 function expand(path: string, env: Readonly<Record<string, string | undefined>>): string {
@@ -122,7 +128,14 @@ const plainText: ScalarTag = {
   resolve: (found) => found,
 }
 
-function parse(path: string, text: string): { document: Document.Parsed; lineOf: (key: string[]) => string } {
+interface Parsed {
+  document: Document.Parsed
+  lineOf: (key: string[]) => string
+  /** Returns a warning for each key that a map has twice. */
+  repeatedIn: (node: unknown) => string[]
+}
+
+function parse(path: string, text: string): Parsed {
   const lines = new LineCounter()
   // Ruby reads YAML 1.1 with `<<`, and the last of two equal keys counts.
   const document = parseDocument(text, {
@@ -141,5 +154,16 @@ function parse(path: string, text: string): { document: Document.Parsed; lineOf:
     const node = document.getIn(key, true) as { range?: [number, number, number] } | undefined
     return node?.range ? at(node.range[0]) : ''
   }
-  return { document, lineOf }
+  const repeatedIn = (node: unknown) => {
+    const linesOf = new Map<string, number[]>()
+    for (const { key } of isMap(node) ? node.items : []) {
+      if (!isScalar(key) || !key.range || key.value === '<<') continue
+      const name = String(key.value)
+      linesOf.set(name, [...(linesOf.get(name) ?? []), lines.linePos(key.range[0]).line])
+    }
+    return [...linesOf].flatMap(([name, at]) =>
+      at.length > 1 ? [`${name} is set in lines ${at.join(' and ')}: the last one counts`] : [],
+    )
+  }
+  return { document, lineOf, repeatedIn }
 }
