@@ -11,6 +11,8 @@ import {
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import type { Binding } from '../worker/lifecycle/capsules.ts'
 
+const HOT_RELOAD = ' (if hot reload runs this code again, make the app with Highkiq.once)'
+
 export class Registry {
   /** Whether a definition replaces the one of the same name (`Highkiq.once`). */
   canReplace = false
@@ -34,7 +36,8 @@ export class Registry {
       throw invalidOption(`${name}: the handler must be a function`)
     }
     const before = this.#jobs.get(name)
-    if (before && !this.canReplace) throw new HighkiqError('DUPLICATE_JOB', `a job named ${name} is already defined`)
+    if (before && !this.canReplace)
+      throw new HighkiqError('DUPLICATE_JOB', `a job named ${name} is already defined${HOT_RELOAD}`)
     checkJobOptions(name, options)
     const definition: JobDefinition = { name, options: { ...this.#defaults, ...options }, own: options, handler }
     if (definition.options.encrypt && !this.#hasKeys) {
@@ -67,7 +70,7 @@ export class Registry {
       throw wrong('concurrency must be a whole number, at least 1')
     }
     if (this.#processes.has(queue) && !this.canReplace)
-      throw new HighkiqError('DUPLICATE_JOB', `queue ${queue} already has a handler`)
+      throw new HighkiqError('DUPLICATE_JOB', `queue ${queue} already has a handler${HOT_RELOAD}`)
     const definition: JobDefinition = { name, options: { ...this.#defaults, ...options }, own: options, handler }
     this.#processes.set(queue, { definition, concurrency })
   }

@@ -18,6 +18,15 @@ test('a module that is evaluated again gets the same app, until it is closed', a
   await next.close()
 })
 
+test('a job that is defined twice is refused with a hint at hot reload', async () => {
+  const hq = new Highkiq({ url: 'sqlite::memory:' })
+  hq.job('Twice', async () => {})
+  expect(() => hq.job('Twice', async () => {})).toThrow(
+    'a job named Twice is already defined (if hot reload runs this code again, make the app with Highkiq.once)',
+  )
+  await hq.close()
+})
+
 test('an app that could not be made is made at the next call', async () => {
   expect(() =>
     Highkiq.once('late', () => {
