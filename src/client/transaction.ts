@@ -219,7 +219,7 @@ export function transact<T>(app: AppPort, work: (connection: SqlConnection) => T
 async function begin<T>(app: AppPort, work: (connection: SqlConnection) => T): Promise<T> {
   const { client, store, now } = app
   if (!store.jobs.transaction) {
-    if (store.jobs.pushThrough) throw needsConnection()
+    if (store.jobs.pushThrough) throw typeof work === 'function' ? needsConnection() : needsWork()
     const message = `${store.url} has no transactions that rows of your own could be part of: commit them first and push then, or keep the jobs beside them, in SQLite or PostgreSQL`
     throw new HighkiqError('NO_TRANSACTION', message)
   }
@@ -281,6 +281,12 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 function needsConnection(): HighkiqError {
   const message = 'hq.transaction on PostgreSQL takes a client or a pool of pg first: hq.transaction(client, work)'
   return new HighkiqError('NO_TRANSACTION', message)
+}
+
+function needsWork(): HighkiqError {
+  return invalidOption(
+    'hq.transaction: the second argument must be a function that pushes the jobs: hq.transaction(pool, async (client) => …)',
+  )
 }
 
 function notSynchronous(): HighkiqError {

@@ -547,6 +547,8 @@ onPostgres('a transaction of the app', () => {
     await expect(t.hq.transaction(work)).rejects.toMatchObject(refusal('hq.transaction(client, work)'))
     await expect(bench().hq.transaction(t.pool, work)).rejects.toMatchObject(refusal('hq.transaction((db) =>'))
     expect(ran).toBe(false)
+    const without = t.hq.transaction as (pool: unknown) => Promise<void>
+    await expect(without.call(t.hq, t.pool)).rejects.toThrow('the second argument must be a function')
   })
 
   test('its pushes are events once they are committed', async () => {

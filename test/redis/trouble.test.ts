@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { done, job, NOW, requestOf, toQueue } from '../conformance/bench.ts'
@@ -78,5 +80,20 @@ onRedis('a server whose replicas are gone', () => {
     await server.ask('CONFIG', 'SET', 'min-replicas-to-write', '0')
     expect(await start()).toMatchObject({ started: ['ok'] })
     expect((await store.tasks.find(task.id))?.counts).toMatchObject({ working: 1 })
+  })
+})
+
+test.for([
+  ['redis', 'if the server expects TLS, use rediss://; or it is no Redis server'],
+  ['rediss', 'the server may not speak TLS: use redis://; or it is no Redis server'],
+])('a server that says nothing to %s:// is unreachable, with the likely reasons', async ([scheme, reasons]) => {
+  const server = createServer((socket) => void socket.on('error', () => {}).resume()).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const store = openStore(`${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`, { redisTimeout: 0.2 })
+  onTestFinished(() => store.close())
+  await expect(store.jobs.queues()).rejects.toMatchObject({
+    code: 'STORE_UNREACHABLE',
+    message: expect.stringContaining(`no answer (${reasons})`),
   })
 })

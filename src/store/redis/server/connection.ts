@@ -145,11 +145,11 @@ export class Connection {
     while (!this.isReady) {
       if (this.#closed) throw closedError(this.#about.url)
       if (REFUSED.test(this.#failure))
-        throw new HighkiqError('STORE_UNUSABLE', `${this.#about.url}: ${hinted(this.#failure)}`)
+        throw new HighkiqError('STORE_UNUSABLE', `${this.#about.url}: ${hinted(this.#failure, this.#about.url)}`)
       const left = end - performance.now()
       // A blocking connection does not connect again by itself.
       if (left <= 0 || this.client.status === 'end') {
-        const why = this.#failure === '' ? 'no answer' : hinted(this.#failure)
+        const why = hinted(this.#failure || 'no answer', this.#about.url)
         throw new HighkiqError('STORE_UNREACHABLE', `${this.#about.url} can't be reached: ${why}`)
       }
       await this.#change(Math.min(left, 250))
@@ -266,7 +266,7 @@ export class Connection {
       )
     }
     if (TEMPORARY.test(message)) return say('STORE_UNREACHABLE', message)
-    if (isReply(thrown)) return say('STORE_UNUSABLE', hinted(message))
+    if (isReply(thrown)) return say('STORE_UNUSABLE', hinted(message, this.#about.url))
     if (message === 'Command timed out') {
       // Destroyed instead of closed in order, because the server does not answer.
       this.client.stream?.destroy()
@@ -348,11 +348,15 @@ function messageOf(thrown: unknown): string {
 }
 
 /** Adds to a message what to do. */
-function hinted(message: string): string {
+function hinted(message: string, url: string): string {
   if (message.startsWith('NOAUTH')) return 'the server requires a password: use redis://:PASSWORD@host'
   const master = /No such master/.test(message)
   if (master) return 'the sentinels know no server of that name: use redis+sentinel://host:26379/NAME'
-  if (/ECONNRESET|no answer/.test(message)) return `${message} (if the server expects TLS, use rediss://)`
+  if (/ECONNRESET|no answer|wrong version number/.test(message)) {
+    const isTls = url.startsWith('rediss')
+    const hint = isTls ? 'the server may not speak TLS: use redis://' : 'if the server expects TLS, use rediss://'
+    return `${message} (${hint}; or it is no Redis server)`
+  }
   if (/self.signed|certificate/.test(message)) return `${message}: give its authority as redis: { tls: { ca } }`
   return message
 }
