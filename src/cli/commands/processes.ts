@@ -30,7 +30,7 @@ const COLUMNS: Column<Process>[] = [
 ]
 
 /** The column of what is special. A worker of Highkiq without a lease is dead; other workers rescue its jobs. */
-const marks = (owners: ReadonlySet<string>): Column<Process> => ({
+const stateColumn = (owners: ReadonlySet<string>): Column<Process> => ({
   title: '',
   of(process) {
     if (process.ours && !hasLease(owners, process)) return 'dead'
@@ -47,7 +47,11 @@ export function register(program: Command): void {
         get: async (hq) => ({ processes: await all(hq.processes()), owners: await liveOwners(hq.store) }),
         json: ({ processes }) => processes,
         text: ({ processes, owners }) =>
-          table([...COLUMNS, marks(owners)], processes, 'no worker is running: start one with highkiq work -r FILE'),
+          table(
+            [...COLUMNS, stateColumn(owners)],
+            processes,
+            'no worker is running: start one with highkiq work -r FILE',
+          ),
       }),
     )
 }
