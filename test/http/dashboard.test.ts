@@ -166,6 +166,14 @@ test('without a login the dashboard opens on its own machine only', async () => 
   const answer = await browser({ origin: 'http://evil.example' })('/')
   expect([answer.status, answer.headers.get('content-type')]).toEqual([403, 'text/html; charset=utf-8'])
   expect(await answer.text()).toContain('a server without a login accepts requests from its own machine only')
+  // A submitter can't give the server a login.
+  const ofSubmitter = await browser({ origin: 'http://jobs.example' })('/tasks/1?token=2')
+  const said = await ofSubmitter.text()
+  expect([ofSubmitter.status, said]).toEqual([
+    403,
+    expect.stringContaining('tell the people who gave you this address'),
+  ])
+  expect(said).not.toContain('auth')
 })
 
 test('the login form exchanges the token for an HttpOnly cookie, which is valid for the API too', async () => {

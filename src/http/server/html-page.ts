@@ -56,7 +56,7 @@ interface ErrorPageOptions {
   viewer: Viewer
   /** True when a submitter's link was opened. */
   isLink: boolean
-  /** False for a caller without a login, who does not see why the server failed. */
+  /** False for a caller without a login, who does not see why the server failed, or refuses a link. */
   isOperator: boolean
 }
 
@@ -68,7 +68,8 @@ export function errorPage(
 ): Response {
   headers.set('content-type', HTML)
   const opensNothing = isLink && (status === 401 || status === 404)
-  const isHidden = status >= 500 && !isOperator
+  // Only an operator can do what the message of a refusal advises: give the server a login.
+  const isHidden = !isOperator && (status >= 500 || (isLink && status === 403))
   const page = opensNothing
     ? plainPage(viewer.say('dead.title'), viewer.say('dead.what'), root, viewer)
     : plainPage(
