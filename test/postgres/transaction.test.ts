@@ -551,6 +551,19 @@ onPostgres('a transaction of the app', () => {
     await expect(without.call(t.hq, t.pool)).rejects.toThrow('the second argument must be a function')
   })
 
+  test('a connection to another database is refused with the schema that is missing there', async () => {
+    const t = await shop()
+    const { J } = jobsOf(t)
+    const url = new URL((await sharedPostgres()).url())
+    url.pathname = '/template1'
+    const pool = new pg.Pool({ connectionString: url.href })
+    onTestFinished(() => pool.end())
+    await expect(t.hq.transaction(pool, () => J.performAsync(1))).rejects.toMatchObject({
+      code: 'NO_TRANSACTION',
+      message: expect.stringContaining(`the database of this connection has no schema ${t.schema} of Highkiq`),
+    })
+  })
+
   test('its pushes are events once they are committed', async () => {
     const t = await shop()
     const { J } = jobsOf(t)

@@ -18,6 +18,7 @@ import { priorityOffset } from './queues/queues.ts'
 import { slicesOf } from './queues/slices.ts'
 import { AppConnection } from './server/app-connection.ts'
 import { Database } from './server/database.ts'
+import { isSchemaMissing } from './server/errors.ts'
 import { channelOf, payloadOf } from './server/notifier.ts'
 import type { StoreServer } from './server/store-server.ts'
 import { storedText } from './server/texts.ts'
@@ -53,7 +54,10 @@ export async function pushThrough(
   await server.open()
   const app = new AppConnection(query, server.options.schema)
   const names = [...new Set(items.flatMap(queueOf))]
-  const about = JSON.parse(await app.answer(sql.app.describe, JSON.stringify(names))) as AppTransaction
+  const described = await app.answer(sql.app.describe, JSON.stringify(names)).catch((thrown) => {
+    throw isSchemaMissing(thrown) ? otherDatabase(server.options, thrown) : thrown
+  })
+  const about = JSON.parse(described) as AppTransaction
   const queues = new Map(Object.entries(about.queues))
   await showQueues(server, names, queues)
   let notified: ReadonlySet<string> = new Set(names)
@@ -66,6 +70,11 @@ export async function pushThrough(
   }
   // Workers that are not woken look for jobs themselves a moment later.
   return commitsNext ? () => server.notify([...notified]).catch(() => {}) : async () => {}
+}
+
+function otherDatabase({ schema, url }: StoreServer['options'], cause: unknown): HighkiqError {
+  const message = `hq.transaction: the database of this connection has no schema ${schema} of Highkiq: give a client or a pool of the database of ${url}`
+  return new HighkiqError('NO_TRANSACTION', message, undefined, { cause })
 }
 
 /** Stores the jobs of queues, beside the writers. */

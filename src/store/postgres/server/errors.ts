@@ -31,6 +31,11 @@ export function isLockTimeout(thrown: unknown): boolean {
   return (thrown as PgError)?.code === '55P03'
 }
 
+/** Returns whether a schema, a table, a column or a function is not there. */
+export function isSchemaMissing(thrown: unknown): boolean {
+  return SCHEMA.has((thrown as PgError)?.code ?? '')
+}
+
 export function isRepeatable(thrown: unknown): boolean {
   return REPEATABLE.has((thrown as PgError)?.code ?? '')
 }
