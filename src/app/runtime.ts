@@ -234,6 +234,7 @@ export class Runtime implements AppPort {
       loggedJobAttributes,
       store,
       definition: (name, queue) => registry.of(name, queue),
+      jobNames: () => registry.jobs.map(({ name }) => name),
       chain,
       unwrap: (ctx) => this.#unwrap(ctx),
       decrypt: this.#encryption ? this.#encryption.decrypt : refuseDecrypting,

@@ -46,6 +46,8 @@ export interface Engine {
   store: Store
   /** Returns the definition of a class, or else that of the queue from which the job was fetched. */
   definition(name: string, queue?: string): JobDefinition | undefined
+  /** The names of the defined jobs, for the hint at an unknown one. */
+  jobNames?: () => string[]
   chain: Chain<JobContext, unknown>
   /** The middleware of a capsule; it runs inside the chain. */
   use?: readonly Middleware<JobContext, unknown>[]

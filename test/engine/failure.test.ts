@@ -600,6 +600,15 @@ test('a released job goes to the front of its queue', async () => {
 
 // ------------------------------------------------------------------------------------------------------ foreign jobs
 
+test('the error of an unknown class names the job that was probably meant', async () => {
+  const t = bench()
+  t.hq.job('Welcome', async () => {})
+  await t.hq.push({ class: 'Welcom', args: [] })
+  await t.work()
+  await until(async () => (await t.hq.store.jobSets.size('retry')) === 1)
+  expect(await t.set('retry')).toMatchObject([{ error_message: expect.stringContaining('(did you mean Welcome?)') }])
+})
+
 test('an unknown class is retried, and runs when a process knows it', async () => {
   const t = bench()
   const jid = await t.hq.push({ class: 'Later', args: [5] })

@@ -13,6 +13,7 @@ import {
   verdictOf,
 } from '../../job/errors.ts'
 import type { OverLimit } from '../../job/limit.ts'
+import { meantBy } from '../../job/options.ts'
 import { attemptEnded, timeOf } from '../../job/payload.ts'
 import { allAmong, jidsOf } from '../../job/rows.ts'
 import { answerOfHandler } from '../../job/wait.ts'
@@ -236,7 +237,7 @@ export function runHandler(engine: Engine, ctx: JobContext, definition: JobDefin
   if (ctx.payload.wrapped !== undefined) engine.unwrap?.(ctx)
   if (definition?.options.thread && engine.threads) return inThread(engine, engine.threads, ctx, definition)
   return around(engine, ctx, definition, () => {
-    if (!definition) throw unknownJob(ctx.payload.wrapped ?? ctx.payload.class)
+    if (!definition) throw unknownJob(engine, ctx.payload.wrapped ?? ctx.payload.class)
     return (definition.handler as (ctx: JobContext, ...args: unknown[]) => unknown)(ctx, ...ctx.args)
   })
 }
@@ -274,8 +275,10 @@ function through(chain: Engine['chain'], ctx: JobContext, inside: () => unknown)
   return chain.size === 0 ? inside() : chain.run(ctx, inside)
 }
 
-function unknownJob(name: string): HighkiqError {
-  const message = `no job named ${JSON.stringify(name)} is defined in this process: load its file (-r), or check the spelling`
+function unknownJob({ jobNames }: Engine, name: string): HighkiqError {
+  const meant = meantBy(name, jobNames?.() ?? [])
+  const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`
+  const message = `no job named ${JSON.stringify(name)} is defined in this process${hint}: load its file (-r), or check the spelling`
   return new HighkiqError('UNKNOWN_JOB', message)
 }
 
