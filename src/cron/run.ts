@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import type { AppPort } from '../app/port.ts'
 import type { Client } from '../client/client.ts'
 import { addPushEvent } from '../client/push-events.ts'
+import type { PushRequest } from '../client/request.ts'
 import { ENDED_STATES, findJob } from '../inspect/find.ts'
 import type { JobContext } from '../job/context.ts'
 import { given } from '../job/options.ts'
@@ -26,6 +27,21 @@ export function lockOf(name: string): string {
   return `cron:${name}`
 }
 
+/** Returns the push of a tick's job, without the locks that only a store has. */
+export async function requestOf(
+  { name, args, shown, request }: Runnable,
+  tick: number,
+  jid: string,
+): Promise<PushRequest> {
+  return {
+    ...request(typeof args === 'function' ? await args(new Date(tick)) : args),
+    ...given(shown, ['queue', 'priority']),
+    jid,
+    hk_cron: name,
+    hk_tick: tick,
+  }
+}
+
 /** Prepares the push of a tick's job. Resolves with null when client middleware has stopped it. */
 export async function runOf(
   client: Client,
@@ -34,16 +50,12 @@ export async function runOf(
   jid: string,
   now: number,
 ): Promise<CronTick['push']> {
-  const { name, args, shown } = run
+  const { name, shown } = run
   const lock = shown.overlap === 'skip' ? lockOf(name) : undefined
   const prepare = async () =>
     client.prepare({
-      ...run.request(typeof args === 'function' ? await args(new Date(tick)) : args),
-      ...given(shown, ['queue', 'priority']),
-      jid,
+      ...(await requestOf(run, tick, jid)),
       hk_unique: undefined,
-      hk_cron: name,
-      hk_tick: tick,
       ...(lock === undefined ? {} : { hk_lock: lock }),
     })
   const prepared = await answerOf(`cron ${name}: its args or client middleware`, PREPARE_SECONDS, prepare())

@@ -77,6 +77,21 @@ test('bulks and pushes to another store stay in memory, too', async () => {
   expect(jobs.jobs().map(({ args }) => args[0])).toEqual([1, 2, 3, 4, 5])
 })
 
+test('runNow of a cron entry is collected like a push, and opens no store', async () => {
+  const hq = newApp()
+  using jobs = fake(hq)
+  const Report = hq.job('Report', async (_ctx, at: string) => at)
+  const nightly = hq.cron('nightly', '0 3 * * *', Report, {
+    args: (at: Date) => [at.toISOString()],
+    queue: 'reports',
+    overlap: 'skip',
+  })
+  const jids = [await nightly.runNow(), await hq.cron('nightly').runNow()]
+  const args = [new Date(NOW).toISOString()]
+  expect(Report.jobs).toMatchObject(jids.map((jid) => ({ jid, args, queue: 'reports' })))
+  expect(await jobs.performOne()).toBe(args[0])
+})
+
 test('arguments are checked, client middleware runs, and filtered jobs are not kept', async () => {
   const hq = newApp()
   using jobs = fake(hq)
