@@ -183,7 +183,7 @@ suiteWith([chromium], 'in a browser', () => {
     const file = (name: string, content: string) => ({ name, mimeType: 'text/csv', buffer: Buffer.from(content) })
     const input = page.locator('input[type=file]')
     await input.setInputFiles(file('odd.csv', 'a,b\n1,2\n'))
-    await text('sent-news').getByText('This is not the file that you downloaded: it has no column “row key”.').waitFor()
+    await text('sent-news').getByText('This is not the file that you downloaded: it has no column “row key”, ').waitFor()
     expect(await text('sent-news').getAttribute('class')).toContain('wrong')
     await input.setInputFiles(file('report.csv', report.replaceAll(',,', ',4,').replaceAll(',-1,', ',-9,')))
     await text('sent-news').getByText('5 rows will run again.').waitFor()
