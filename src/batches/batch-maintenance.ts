@@ -105,6 +105,7 @@ export class BatchMaintenance extends Maintenance {
       for (const bid of items) cancelling.add(bid)
     }
     for (const bid of this.#requested) if (!cancelling.has(bid)) this.#requested.delete(bid)
+    this.#passed = new Set([...this.#passed].filter((bid) => cancelling.has(bid)))
     const isNew = [...cancelling].some((bid) => !this.#passed.has(bid) && !this.#requested.has(bid))
     if (cancelling.size === 0 || (!isNew && !this.#cancellingPace.isDue)) return
     await this.#cancellingPace.run(async () => {

@@ -234,7 +234,7 @@ export function causesOf(thrown: unknown): object[] {
   return [...all]
 }
 
-/** Returns the message of a thrown value; of an object without a message its JSON. Never throws. */
+/** Returns the message of a thrown value; of an object without a message the JSON of its simple members. Never throws. */
 export function messageOf(thrown: unknown): string {
   try {
     if (thrown instanceof Error) return String(thrown.message)
@@ -247,16 +247,15 @@ export function messageOf(thrown: unknown): string {
 }
 
 const JSON_CHARACTERS = 1000
+const SIMPLE: ReadonlySet<string> = new Set(['string', 'number', 'boolean'])
 
 function messageOfObject(thrown: { message?: unknown }): string {
   if (typeof thrown.message === 'string' && thrown.message !== '') return thrown.message
   const text = `${thrown}`
   if (text !== '[object Object]') return text
-  try {
-    return JSON.stringify(thrown).slice(0, JSON_CHARACTERS)
-  } catch {
-    return text
-  }
+  // Objects in it, such as the request of a failed one, are large and may hold secrets.
+  const simple = Object.entries(thrown).filter(([, value]) => value !== null && SIMPLE.has(typeof value))
+  return simple.length > 0 ? JSON.stringify(Object.fromEntries(simple)).slice(0, JSON_CHARACTERS) : text
 }
 
 /**

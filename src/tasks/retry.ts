@@ -42,6 +42,7 @@ export async function retryTask(app: AppPort, record: TaskRecord, options: Retry
       if (rows.length === 0) continue
       if (!dead && rows.some(({ isDead }) => isDead)) dead = await deadEntries(app, id)
       const items = rows.map((row) => withDead(row, dead))
+      if (!hasBegun) await refuseBusy(app, record)
       await withdrawCancellations(app, record, rows)
       if (!hasBegun) {
         await producer.join(queue)
@@ -102,28 +103,27 @@ async function rejectedStill(
  * Withdraws the cancellations of rows that run again, after their old jobs are out of the queue and a running attempt had
  * time to see its cancellation.
  */
-async function withdrawCancellations(
-  app: AppPort,
-  { id, queue }: TaskRecord,
-  rows: readonly RetryRow[],
-): Promise<void> {
+async function withdrawCancellations(app: AppPort, record: TaskRecord, rows: readonly RetryRow[]): Promise<void> {
   const { store, now } = app
-  let cancelled = rows.map(({ index }) => taskJid(id, index))
+  let cancelled = rows.map(({ index }) => taskJid(record.id, index))
   for (let polls = 0; ; polls++) {
     cancelled = await retryTransient(() => store.cancellations.among(cancelled))
     if (cancelled.length === 0) return
     const isLast = polls === CANCELLED_WITHIN_MS / POLL_MS
-    if (polls === 0 || isLast) await removeFromQueue(app, { id, queue }, new Set(cancelled))
+    if (polls === 0 || isLast) await removeFromQueue(app, record, new Set(cancelled))
     if (isLast) break
     await sleep(POLL_MS)
   }
   await Promise.all(cancelled.map((jid) => retryTransient(() => store.cancellations.withdraw(jid, now()))))
 }
 
-/** Removes cancelled jobs from the queue: without their cancellation they would run beside the new ones. */
+/**
+ * Removes cancelled jobs from the queue: without their cancellation they would run beside the new ones. Jobs of a newer run
+ * stay: another retry has begun it.
+ */
 async function removeFromQueue(
   app: AppPort,
-  { id, queue: name }: Pick<TaskRecord, 'id' | 'queue'>,
+  { id, queue: name, run }: TaskRecord,
   cancelled: ReadonlySet<string>,
 ): Promise<void> {
   const { store, now } = app
@@ -135,7 +135,7 @@ async function removeFromQueue(
     const pulls: Pull[] = []
     for (const { text, at } of items) {
       const payload = readPayload(text)
-      if (payload?.hk_task !== id || !allAmong(payload, cancelled)) continue
+      if (payload?.hk_task !== id || (payload.hk_run ?? 1) > run || !allAmong(payload, cancelled)) continue
       const time = now()
       const ended = tracked.effects?.(payload, { kind: 'cancelled', begun: false }, () => time) ?? []
       const clear = { kind: 'clear-cancellation', at: time, dropped: true } as const
@@ -164,6 +164,14 @@ async function deadEntries({ store }: AppPort, id: string): Promise<Map<number, 
 function withDead({ index, args, source }: SelectedRow, dead: ReadonlyMap<number, Entry> | undefined): RetryRow {
   const entry = dead?.get(index)
   return given({ index, args, source, dead: entry }) as RetryRow
+}
+
+/** Refuses a retry that another one has overtaken, before it removes anything. @throws TASK_BUSY, UNKNOWN_TASK */
+async function refuseBusy({ store }: AppPort, { id, run }: TaskRecord): Promise<void> {
+  const current = await retryTransient(() => store.tasks.find(id))
+  if (!current) throw unknownTask(id)
+  if (current.run !== run) throw busy(id, 'gone')
+  if (current.state === 'cancelling') throw busy(id, 'cancelling')
 }
 
 function busy(id: string, why: 'gone' | 'cancelling'): HighkiqError {

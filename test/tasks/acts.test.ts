@@ -125,6 +125,20 @@ describe('retry', () => {
     expect(ran.all.toSorted((a, b) => a - b)).toEqual(rows(20).flat())
     await sound(task)
   })
+
+  test('of two concurrent retries of a cancelled task neither cancels rows of the other', async () => {
+    const { hq, work } = bench()
+    const Row = hq.job('Row', async () => {})
+    const task = await hq.tasks.create(Row, rows(20))
+    await task.cancel()
+    const again = () => task.retry({ status: ['cancelled'] })
+    const answers = await Promise.allSettled([again(), again()])
+    const run = answers.reduce((sum, answer) => sum + (answer.status === 'fulfilled' ? answer.value.rows : 0), 0)
+    await work()
+    await task.wait({ every: 10 })
+    expect((await sound(task)).counts.finished).toBe(run)
+    expect(run).toBe(20)
+  })
 })
 
 describe('pause and limits', () => {

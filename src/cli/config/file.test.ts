@@ -17,6 +17,11 @@ function read(text: string, environment?: string, env: Record<string, string> = 
 
 const settings = (...about: Parameters<typeof read>) => read(...about).settings
 
+test('a wrong section of alerts is refused without its secrets', () => {
+  const text = 'alerts:\n  to:\n    - slack: hooks.example/<%= ENV["HOOK"] %>\n'
+  expect(() => read(text, undefined, { HOOK: 'T0SECRET' })).toThrow(/^(?!.*T0SECRET).*x\.yml:2: alerts: /)
+})
+
 describe('files of Rails applications', () => {
   test('a social network: weights in brackets and a schedule', () => {
     const { settings, custom, notes } = readConfig(`${FILES}social.yml`, 'production', { VACUUM_HOUR: '3' })

@@ -92,9 +92,11 @@ function read(name: SettingName, value: unknown, where: string): unknown {
   }
 }
 
-/** Says what the file has, unless the message does. */
+/** Says what the file has, unless the message does. A section is not shown, because it may have secrets. */
 function withValue(message: string, value: unknown): string {
-  return message.includes('(got ') ? message : `${message.replace(/\.$/, '')} (got ${JSON.stringify(value)})`
+  return message.includes('(got ') || (typeof value === 'object' && value !== null)
+    ? message
+    : `${message.replace(/\.$/, '')} (got ${JSON.stringify(value)})`
 }
 
 function expand(path: string, env: Readonly<Record<string, string | undefined>>): string {

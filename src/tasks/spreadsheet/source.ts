@@ -74,7 +74,11 @@ interface Reading {
  * still has to answer.
  */
 function readingOf(source: Source): Reading {
-  if (source instanceof Readable) return given(source.iterator({ destroyOnReturn: false }))
+  if (source instanceof Readable) {
+    // An error after the reading has ended early would have no listener, and so end the process.
+    source.on('error', () => {})
+    return given(source.iterator({ destroyOnReturn: false }))
+  }
   if (typeof source === 'object' && 'getReader' in source) {
     return given((source as NodeWebStream<Uint8Array>).values({ preventCancel: true }))
   }
