@@ -12,7 +12,7 @@ import { given } from '../job/options.ts'
 import type { BatchEffect, BatchProgress, BatchRecord, MemberChange, MemberState } from '../store/contract.ts'
 import type { LeaderLock } from '../worker/background-service.ts'
 import type { Engine } from '../worker/engine.ts'
-import { Maintenance, OneByOne, WalkPace } from '../worker/maintenance.ts'
+import { ItemRunner, Maintenance, WalkPace } from '../worker/maintenance.ts'
 import type { BatchMeta } from './batches.ts'
 import { type Canceller, continueCancelling } from './cancel.ts'
 import { innerBatch } from './jids.ts'
@@ -52,10 +52,10 @@ export class BatchMaintenance extends Maintenance {
   readonly #cancellingPace: WalkPace
   /** The batches being cancelled whose jobs all have a request to be cancelled. */
   readonly #requested = new Set<string>()
-  /** The batches being cancelled of the last pass. */
+  /** The batches that the last pass continued to cancel. */
   #passed: ReadonlySet<string> = new Set()
-  readonly #cancelled: OneByOne
-  readonly #checked: OneByOne
+  readonly #cancelRunner: ItemRunner
+  readonly #checkRunner: ItemRunner
   /** The changes that the last walk found due, by batch and member, with the progress of the batch. */
   #suspects = new Map<string, number>()
 
@@ -74,9 +74,9 @@ export class BatchMaintenance extends Maintenance {
     super(app, { during: 'batch maintenance', everyMs, ...given(options, ['lock']) })
     this.#app = app
     const about = (bid: string) => ({ bid, during: 'batch maintenance' })
-    this.#cancelled = new OneByOne(app.report, about)
-    // The walks have pauses.
-    this.#checked = new OneByOne(app.report, about, 0)
+    this.#cancelRunner = new ItemRunner(app.report, about)
+    // No pause for an item: the walks themselves are spaced.
+    this.#checkRunner = new ItemRunner(app.report, about, 0)
     this.#lostAfterMs = lostAfterMs
     this.#membersPerWalk = membersPerWalk
     this.#pace = new WalkPace(walkingPart, SHORTEST_WALK_MS)
@@ -114,7 +114,7 @@ export class BatchMaintenance extends Maintenance {
         cancelling,
         this.#requested,
         () => this.isLeader(),
-        (bid, work) => this.#cancelled.run(bid, work),
+        (bid, work) => this.#cancelRunner.run(bid, work),
       )
       if (await this.isLeader()) this.#passed = cancelling
       // A job that moved meanwhile may have been missed, so a pass that has removed some is repeated at once.
@@ -131,12 +131,12 @@ export class BatchMaintenance extends Maintenance {
       // The end of a batch is progress of the one around it, which is therefore checked before.
       for (const part of [...parts.values()].toSorted((a, b) => a.batch.depth - b.batch.depth)) {
         if (!(await this.isLeader())) return 'stopped'
-        await this.#checked.run(part.batch.bid, () => this.#check(part, suspects, changedAt))
+        await this.#checkRunner.run(part.batch.bid, () => this.#check(part, suspects, changedAt))
       }
     }
     const isConfirmed = [...suspects].every(([key, progressAt]) => this.#suspects.get(key) === progressAt)
     this.#suspects = suspects
-    // The next walk must come soon: a worker that is stopped before it takes its suspects with it.
+    // The next walk must come soon: if this worker stops before it, its suspects are lost.
     return isConfirmed ? 'done' : 'unconfirmed'
   }
 
@@ -160,7 +160,10 @@ export class BatchMaintenance extends Maintenance {
     if (parts.size > 0) yield parts
   }
 
-  /** Yields batches without progress, and those whose last progress is of a clock that is far ahead: that says nothing. */
+  /**
+   * Yields batches without recent progress. A time far in the future comes from a clock that was wrong, so it counts as no
+   * progress.
+   */
   async *#idle(): AsyncGenerator<BatchRecord> {
     const { store, now } = this.#app
     const at = now()

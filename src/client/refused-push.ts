@@ -1,4 +1,4 @@
-/** What becomes of a push that a store refuses: because a job has its lock, or because its queue is full. */
+/** Resolves a push that a store refuses because another job has its lock, or because its queue is full. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { codeOf, HighkiqError, messageOf, PushError } from '../job/errors.ts'
@@ -19,7 +19,7 @@ export interface Conflict {
   due: number | null
   /** The time of the refused push, in seconds since the epoch. */
   at: number | undefined
-  /** Whether this job was searched before, and the push then refused again because of its lock. */
+  /** Whether this holder was searched for before, and the store then refused the push again because of the same lock. */
   isRepeated: boolean
 }
 
@@ -33,7 +33,7 @@ export interface RefusedRequest {
   onConflict: OnConflict
   /** See DirectTarget.replaceHolder. */
   replaceHolder: (conflict: Conflict) => Promise<boolean>
-  /** Stores the job after all. Resolves with why it is refused again, if it is. */
+  /** Tries again to store the job. Resolves with the new refusal, or undefined when it is stored. */
   putAgain: () => Promise<RefusedPush | undefined>
 }
 

@@ -220,7 +220,7 @@ async function begin<T>(app: AppPort, work: (connection: SqlConnection) => T): P
   const { client, store, now } = app
   if (!store.jobs.transaction) {
     if (store.jobs.pushThrough) throw typeof work === 'function' ? needsConnection() : needsWork()
-    const message = `${store.url} has no transactions that rows of your own could be part of: commit them first and push then, or keep the jobs beside them, in SQLite or PostgreSQL`
+    const message = `${store.url} has no transactions for your own rows: commit them first, then push, or keep the jobs beside them, in SQLite or PostgreSQL`
     throw new HighkiqError('NO_TRANSACTION', message)
   }
   if (typeof work !== 'function' || isAsync(work)) throw notSynchronous()

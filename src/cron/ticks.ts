@@ -58,7 +58,7 @@ export class Ticks {
       if (isMissed) {
         log.warn(about, `cron ${name}: this tick was missed, and is skipped`)
       } else if (tick === first && oldest < first) {
-        const outcome = missed === 'once' ? 'and this run stands for all of them' : 'and are skipped'
+        const outcome = missed === 'once' ? 'and this run replaces them' : 'and are skipped'
         log.warn(about, `cron ${name}: ticks before this one were missed, ${outcome}`)
       }
       from = tick
@@ -84,7 +84,10 @@ export class Ticks {
     const { holder, isUnique } = answer
     const isGone = !isUnique && (await this.#isGone(name, holder, pushedAt ?? 0))
     if (isGone) {
-      log.warn({ ...about, jid: holder }, `cron ${name}: the job of its last run no longer exists`)
+      log.warn(
+        { ...about, jid: holder },
+        `cron ${name}: the job of its last run has ended or was deleted and kept its lock: the lock is released`,
+      )
       await store.crons.releaseLock(lockOf(name), holder)
     } else {
       const why = isUnique ? `job ${holder} has the lock of its unique job` : 'its last run has not ended'
@@ -114,7 +117,7 @@ export class Ticks {
     }
   }
 
-  /** Returns whether the run has no job any more (see `isRunGone`). It limits the time that searches take. */
+  /** Returns what `isRunGone` returns, or false while searches for this entry have taken too much time. */
   async #isGone(name: string, jid: string, since: number): Promise<boolean> {
     const began = performance.now()
     if (began < (this.#searchOn.get(name) ?? 0)) return false

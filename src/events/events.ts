@@ -125,7 +125,7 @@ export class JobEvents implements AsyncIterable<JobEvent> {
     })
     if (page === undefined) return []
     const first = page?.[0]
-    // A position behind more parts than its event has is none that a loop has passed, and the loop would stay there.
+    // No loop writes a position with more parts than its event has. A loop that began there would never advance.
     const isSame = part === 0 || first === undefined || (isRead(first.event) && part < readEvents(first).length)
     if (page && isSame) return page
     const position = writePosition({ number, part, check })

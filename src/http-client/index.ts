@@ -153,7 +153,9 @@ async function read(method: Method, response: Response, signal?: AbortSignal): P
       return JSON.parse(await response.text())
     } catch (cause) {
       if (signal?.aborted) throw cause
-      const advice = isRead ? 'send the request again' : 'the server may have done it, so look before you send it again'
+      const advice = isRead
+        ? 'send the request again'
+        : 'the server may have executed the request: check before you send it again'
       const message = `the answer with status ${status} was cut off or is not JSON: ${advice}`
       throw new ApiError('NO_ANSWER', message, status, {}, { cause })
     }

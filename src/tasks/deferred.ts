@@ -9,7 +9,7 @@ import type { Payload } from '../job/payload.ts'
 import { resultText } from '../job/result.ts'
 import type { DeferredEnd, EventStatus } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
-import { OneByOne } from '../worker/maintenance.ts'
+import { ItemRunner } from '../worker/maintenance.ts'
 import { appMessage } from './messages.ts'
 import { millisecondsOf } from './options.ts'
 import { retryTransient, type StoreOfTasks } from './rows.ts'
@@ -99,11 +99,11 @@ async function endRow({ store, now }: StoreOfTasks, where: string, end: Deferred
 /** Ends rows whose deadline is over. */
 export class OverdueRows {
   readonly #app: Pick<Engine, 'store' | 'now' | 'report'>
-  readonly #rows: OneByOne
+  readonly #rows: ItemRunner
 
   constructor(app: Pick<Engine, 'store' | 'now' | 'report'>) {
     this.#app = app
-    this.#rows = new OneByOne(app.report, (jid) => ({ jid, during: 'ending a deferred row' }))
+    this.#rows = new ItemRunner(app.report, (jid) => ({ jid, during: 'ending a deferred row' }))
   }
 
   async endSome(): Promise<void> {

@@ -10,7 +10,7 @@ import { jidsOf } from '../job/rows.ts'
 import type { EventRecord, Store, TaskRecord } from '../store/contract.ts'
 import type { LeaderLock } from '../worker/background-service.ts'
 import type { Engine } from '../worker/engine.ts'
-import { Maintenance, OneByOne, WalkPace } from '../worker/maintenance.ts'
+import { ItemRunner, Maintenance, WalkPace } from '../worker/maintenance.ts'
 import { OverdueRows } from './deferred.ts'
 import { cancelRows, removeTask } from './end-task.ts'
 import { eventPages } from './event.ts'
@@ -36,7 +36,7 @@ type Seen = Map<string, Set<number>>
 export class TaskMaintenance extends Maintenance {
   readonly #app: Pick<Engine, 'store' | 'now' | 'report'>
   readonly #overdue: OverdueRows
-  readonly #tasks: OneByOne
+  readonly #tasks: ItemRunner
   readonly #idleMs: number
   readonly #pace: WalkPace
   /** The rows that were nowhere in the last walk, by jid, with their run, attempts and status then. */
@@ -55,7 +55,7 @@ export class TaskMaintenance extends Maintenance {
     super(app, { during: 'task maintenance', everyMs, ...rest })
     this.#app = app
     this.#overdue = new OverdueRows(app)
-    this.#tasks = new OneByOne(app.report, (task) => ({ task, during: 'task maintenance' }))
+    this.#tasks = new ItemRunner(app.report, (task) => ({ task, during: 'task maintenance' }))
     this.#idleMs = idleMs
     this.#pace = new WalkPace(walkingPart, SHORTEST_WALK_MS)
   }
@@ -90,7 +90,7 @@ export class TaskMaintenance extends Maintenance {
         if (!(await this.isLeader())) return 'stopped'
         await this.#tasks.run(task.id, async () => {
           const away = await this.#recount(store, task, seen)
-          // Before that time the row only leaves the window.
+          // Until `lostAfter` has passed since the last progress, the row only leaves the window.
           if (this.#app.now() - (task.progressAt ?? task.createdAt) < task.lostAfter) return
           for (const event of away) missing.set(event.jid, stateOf(event))
           const again = away.filter((event) => this.#missing.get(event.jid) === stateOf(event))
@@ -101,7 +101,7 @@ export class TaskMaintenance extends Maintenance {
     }
     const isConfirmed = [...missing].every(([jid, state]) => this.#missing.get(jid) === state)
     this.#missing = missing
-    // The next walk must come soon: a worker that is stopped before it takes what it knows with it.
+    // The next walk must come soon: if this worker stops before it, what it knows is lost.
     return isConfirmed ? 'done' : 'unconfirmed'
   }
 

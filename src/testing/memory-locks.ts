@@ -1,4 +1,4 @@
-/** Locks of unique jobs in the memory of a test, with the rules of a store. */
+/** Keeps the locks of unique jobs in memory, for tests, with the rules of a store. */
 
 import type { Payload } from '../job/payload.ts'
 import { readUnique } from '../job/unique.ts'

@@ -44,10 +44,10 @@ export function maintenanceLock({ store }: { store: Store }, leaseSeconds = LOCK
 }
 
 /**
- * Works on items one by one, such as tasks. One that fails keeps no other from its turn: it is reported, and tried again after a
- * pause.
+ * Works on items, such as tasks, one after the other. An item that fails is reported, pauses and is tried again; the others
+ * still run.
  */
-export class OneByOne {
+export class ItemRunner {
   readonly #report: Report
   readonly #about: (id: string) => Record<string, unknown>
   readonly #pauseMs: number
@@ -61,7 +61,7 @@ export class OneByOne {
     this.#pauseMs = pauseMs
   }
 
-  /** The number of items that pause. A caller that asks the store for some items asks for so many more. */
+  /** The number of items that pause. A caller adds it to the limit of its query, so that others are found, too. */
   get pausing(): number {
     for (const [id, at] of this.#retryAt) if (at <= performance.now()) this.#retryAt.delete(id)
     return this.#retryAt.size
@@ -83,8 +83,8 @@ export class OneByOne {
 }
 
 /**
- * Spaces walks through the store: the pause after a walk is a hundred times as long as the walk, and at most an hour. After one
- * that found something which the next one must confirm, it is as short as after the shortest walk, but not twice in a row.
+ * Spaces walks through the store. By default the pause is a hundred times as long as the walk; it is at most an hour. After
+ * an `unconfirmed` walk it is as short as after the shortest walk, but not twice in a row.
  */
 export class WalkPace {
   readonly #part: number

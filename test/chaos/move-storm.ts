@@ -34,7 +34,7 @@ const ENDED_MS = 60_000
 export interface MoveOutcome {
   /** What was wrong when all jobs had ended. */
   wrong: string[]
-  /** How often happened what the storm is to cause. */
+  /** How often each fault of the storm happened. */
   happened: { pages: number; killed: number; refused: number }
 }
 

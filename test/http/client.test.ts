@@ -150,7 +150,7 @@ test.each<[string, (half: string) => string | ReadableStream]>([
   })
   await expect(client.post('/api/v1/jobs', { body: { class: 'Row', args: [] } })).rejects.toMatchObject({
     ...{ name: 'ApiError', code: 'NO_ANSWER', status: 201, cause: expect.any(Error) },
-    message: expect.stringContaining('the server may have done it, so look before you send it again'),
+    message: expect.stringContaining('the server may have executed the request: check before you send it again'),
   })
   expect((await direct.get('/api/v1/queues/{name}', { path: { name: 'default' } })).size).toBe(1)
   await expect(client.get('/api/v1/stats')).rejects.toMatchObject({

@@ -84,8 +84,8 @@ onRedis('a server whose replicas are gone', () => {
 })
 
 test.for([
-  ['redis', 'if the server expects TLS, use rediss://; or it is no Redis server'],
-  ['rediss', 'the server may not speak TLS: use redis://; or it is no Redis server'],
+  ['redis', 'if the server expects TLS, use rediss://; or it is not a Redis server'],
+  ['rediss', 'the server may not speak TLS: use redis://; or it is not a Redis server'],
 ])('a server that says nothing to %s:// is unreachable, with the likely reasons', async ([scheme, reasons]) => {
   const server = createServer((socket) => void socket.on('error', () => {}).resume()).listen(0, '127.0.0.1')
   await once(server, 'listening')

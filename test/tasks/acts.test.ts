@@ -128,7 +128,7 @@ describe('retry', () => {
 
   test('of two concurrent retries of a cancelled task neither cancels rows of the other', async () => {
     const { hq, work } = bench()
-    const Row = hq.job('Row', async () => {})
+    const Row = hq.job('Row', async (_ctx, _n: number) => {})
     const task = await hq.tasks.create(Row, rows(20))
     await task.cancel()
     const again = () => task.retry({ status: ['cancelled'] })

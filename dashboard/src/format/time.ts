@@ -23,14 +23,14 @@ export function exact(at: string | Date): string {
   })
 }
 
-/** A smaller difference between the clocks comes from the way of an answer. */
-const TOLERATED_MS = 5000
+/** A smaller difference is ignored: it may be the time that the answer needed. */
+const IGNORED_MS = 5000
 let aheadMs = 0
 
 /** Learns the clock of the server from an answer of this moment, since the clock of a browser may be wrong. */
 export function learnClock(at: string): void {
   const difference = Date.parse(at) - Date.now()
-  aheadMs = Math.abs(difference) < TOLERATED_MS ? 0 : difference
+  aheadMs = Math.abs(difference) < IGNORED_MS ? 0 : difference
 }
 
 /** Returns the time of the server in milliseconds. */

@@ -59,7 +59,7 @@ export function useData<Answer>(
     } finally {
       run.current.open--
       const took = performance.now() - begun
-      // The first answer, and a single slow one, showToast little about the usual time.
+      // The first answer, or a single slow one, says little about the usual time.
       const rest = Math.min(Math.min(took, run.current.took) * REST, LONGEST_REST_MS)
       run.current.notBefore = performance.now() + Math.max(rest, run.current.restMs)
       run.current.took = took

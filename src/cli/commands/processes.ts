@@ -29,7 +29,7 @@ const COLUMNS: Column<Process>[] = [
   { title: 'SEEN', of: ({ beat }) => `${since(beat)} ago`, right: true },
 ]
 
-/** The column of what is special. A worker of Highkiq without a lease is dead; other workers rescue its jobs. */
+/** The column of states. A worker of Highkiq without a lease is dead; other workers rescue its jobs. */
 const stateColumn = (owners: ReadonlySet<string>): Column<Process> => ({
   title: '',
   of(process) {

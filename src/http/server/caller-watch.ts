@@ -5,7 +5,7 @@ import { endOfToken } from '../../tasks/link.ts'
 import { tokenOf } from '../access/access.ts'
 import type { Call } from './route.ts'
 
-/** How often the store is asked whether the link was revoked, or the login ended. */
+/** The shortest time between two questions to the store whether the link was revoked, or the login ended. */
 const CHECK_MS = 1000
 
 export interface CallerWatch {

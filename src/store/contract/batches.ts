@@ -199,8 +199,8 @@ export interface BatchStore extends BatchReader {
     page: { after?: BatchProgress | undefined; limit: number },
   ): Promise<{ items: BatchRecord[]; next: BatchProgress | null }>
   /**
-   * Deletes at most `limit` batches that are kept no longer, and returns how many. A store on another machine, whose clock the
-   * others share, allows for a clock of this one that is ahead.
+   * Deletes at most `limit` batches that are kept no longer, and returns how many. A store on another
+   * machine subtracts the time by which this machine's clock is ahead of its own.
    */
   prune(now: number, limit: number): Promise<number>
 }

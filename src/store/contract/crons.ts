@@ -73,8 +73,8 @@ export interface CronStore {
   list(names?: readonly string[]): Promise<CronRecord[]>
   /**
    * Stores how a process defines an entry, and that the process is alive for the next `seconds` (of the store's clock).
-   * False: the stored text is not `old`, and nothing has changed. By as much as the machine's clock is ahead of that of a
-   * store on another one, `tick` is earlier, so that ticks are not lost.
+   * False: the stored text is not `old`, and nothing has changed. When this machine's clock is ahead of the store's, the
+   * store subtracts the difference from `tick`, so that no tick is lost.
    */
   define(name: string, definition: CronDefinition, seconds: number): Promise<boolean>
   /**
@@ -84,8 +84,8 @@ export interface CronStore {
    */
   tick(name: string, tick: CronTick, now: number): Promise<CronTickAnswer>
   /**
-   * Pauses an entry or resumes it. Ticks during the pause are lost: a resumed entry has ticks from `now` on, which is
-   * earlier as `tick` of `define` is. False: no such entry.
+   * Pauses an entry or resumes it. Ticks during the pause are lost: a resumed entry has ticks from `now` on, which the
+   * store corrects as it corrects the `tick` of `define`. False: no such entry.
    */
   pause(name: string, paused: boolean, now: number): Promise<boolean>
   /** Removes an entry. Resolves with false when there is none. */

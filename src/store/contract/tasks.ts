@@ -163,7 +163,7 @@ export interface TaskStore {
    * again afterwards, because rows of its source are still missing. `gone`: another caller was faster. `cancelling`: the
    * task is being cancelled.
    *
-   * With `rows` the step also puts some of them back, at least one, as `retryRows` does; call that with all of them next.
+   * With `rows` the same step retries at least one of them, as `retryRows` does. Call that with all of them next.
    * `empty`: none of them can run again, and nothing changed.
    */
   startRun(

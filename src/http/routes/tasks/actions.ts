@@ -169,7 +169,7 @@ export const TASK_ACTION_ROUTES: Route[] = [
   }),
 ]
 
-/** Names the uploaded file in a message instead of the server's copy, whose path is nobody else's business. */
+/** Names the uploaded file in a message instead of the server's copy, whose path on the server is not shown. */
 function withUploadName(thrown: unknown, copy: string, name: string | undefined): unknown {
   if (!(thrown instanceof HighkiqError) || !thrown.message.startsWith(copy)) return thrown
   const message = `${name === undefined ? '' : `${name}: `}${thrown.message.slice(copy.length)}`

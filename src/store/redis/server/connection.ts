@@ -355,7 +355,7 @@ function hinted(message: string, url: string): string {
   if (/ECONNRESET|no answer|wrong version number/.test(message)) {
     const isTls = url.startsWith('rediss')
     const hint = isTls ? 'the server may not speak TLS: use redis://' : 'if the server expects TLS, use rediss://'
-    return `${message} (${hint}; or it is no Redis server)`
+    return `${message} (${hint}; or it is not a Redis server)`
   }
   if (/self.signed|certificate/.test(message)) return `${message}: give its authority as redis: { tls: { ca } }`
   return message
