@@ -213,7 +213,7 @@ describe('missed ticks', () => {
     expect(t.log.lines).toContainEqual(
       expect.objectContaining({
         level: 'warn',
-        message: 'cron c: ticks before this one were missed, and this run stands for all of them',
+        message: 'cron c: ticks before this one were missed, and this run replaces them',
         about: { cron: 'c', tick: new Date(NOON + 5 * HOUR), since: new Date(NOON + HOUR) },
       }),
     )
