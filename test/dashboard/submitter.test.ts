@@ -113,7 +113,7 @@ inBrowser("the submitter's page", (open) => {
     const input = page.locator('input[type=file]')
     const file = (content: string) => ({ name: 'x.csv', mimeType: 'text/csv', buffer: Buffer.from(content) })
     await input.setInputFiles(file('a,b\n1,2\n'))
-    await text(page, 'sent-news').getByText('В файле нет столбца').waitFor()
+    await text(page, 'sent-news').getByText('в нём нет столбца').waitFor()
     expect(faults.splice(0).every((fault) => fault.includes('status of 400'))).toBe(true)
 
     await page.getByRole('link', { name: '中文' }).click()
