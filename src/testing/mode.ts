@@ -87,7 +87,7 @@ export abstract class TestTarget extends DirectTarget implements Disposable {
     return answer.refused
   }
 
-  /** Returns the refusal of a unique job while another job has its lock. */
+  /** Returns the refusal of a unique job while another job has its lock. @internal */
   protected refusalOf({ destination }: PreparedPush): RefusedPush | undefined {
     for (const { key } of destination.unique?.claims ?? []) {
       const holder = this.locks.holderOf(key)

@@ -124,7 +124,10 @@ inBrowser('queues', (open) => {
     page.on('response', async (response) => {
       const url = new URL(response.url())
       if (!url.pathname.endsWith('/live-queues')) return
-      const { items, removed } = (await response.json()) as { items: { name: string }[]; removed: string[] }
+      // The page may be closed while an answer is on its way.
+      const body = await response.json().catch(() => undefined)
+      if (!body) return
+      const { items, removed } = body as { items: { name: string }[]; removed: string[] }
       sent.push({ since: url.searchParams.get('since'), names: items.map(({ name }) => name), removed })
     })
     await page.goto(page.url().replace('/nowhere', '/queues'))
