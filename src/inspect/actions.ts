@@ -37,14 +37,14 @@ export async function addedToQueue(app: AppPort, set: SetName, { text, score }: 
   if (!promoted) return { text, score, to: null, ...effectsOf(app, text, { kind: 'filtered' }) }
   const to = { to: 'queue', queue: promoted.queue, text: promoted.text, end: 'back' } as const
   const { effects = [] } = effectsOf(app, text, { kind: 'added-to-queue' })
-  if (isOver(set)) effects.push(...forgottenCancellations(job, app.now()))
+  if (isOver(set)) effects.push(...leftCancellations(job, app.now()))
   // A job that has ended starts over.
   const isKept = mayKeepResult(app.registry.get(job.wrapped ?? job.class))
   return { text, score, to, effects: isKept ? [...effects, { kind: 'delete-result', jid: job.jid }] : effects }
 }
 
-/** Withdraws what a worker that was killed as the job ended has not withdrawn: it would drop the job now. */
-function forgottenCancellations(job: Payload, at: number): Effect[] {
+/** Returns effects that withdraw the cancellations which a killed worker left behind. Otherwise the next worker would drop the job. */
+function leftCancellations(job: Payload, at: number): Effect[] {
   return jidsOf(job).map((jid) => ({ kind: 'clear-cancellation', jid, at, dropped: false }))
 }
 

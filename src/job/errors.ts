@@ -253,8 +253,8 @@ function messageOfObject(thrown: { message?: unknown }): string {
   if (typeof thrown.message === 'string' && thrown.message !== '') return thrown.message
   const text = `${thrown}`
   if (text !== '[object Object]') return text
-  // Objects in it, such as the request of a failed one, are large and may hold secrets.
-  const simple = Object.entries(thrown).filter(([, value]) => value !== null && SIMPLE.has(typeof value))
+  // Its other members, such as the request of an HTTP error, may be large and hold secrets.
+  const simple = Object.entries(thrown).filter(([, value]) => SIMPLE.has(typeof value))
   return simple.length > 0 ? JSON.stringify(Object.fromEntries(simple)).slice(0, JSON_CHARACTERS) : text
 }
 

@@ -20,7 +20,7 @@ export class Fake extends TestTarget implements FakeQueues {
   /** The jobs that were pushed, by class and by queue. The array of a name is never replaced. */
   readonly #byName = new Map<string, Payload[]>()
   readonly #byQueue = new Map<string, Payload[]>()
-  /** What was pushed to each ordered queue, by its name. */
+  /** The items that were pushed to each ordered queue, by its name. */
   readonly #ordered = new Map<string, { items: OrderedPushed[]; run: OrderedPushRequest['run'] }>()
 
   /** @internal */

@@ -1,4 +1,4 @@
-/** Keeps the locks of unique jobs in memory, for tests, with the rules of a store. */
+/** Keeps the locks of unique jobs in memory, for tests. They are acquired and released as in a store; `keep-unique` has no effect. */
 
 import type { Payload } from '../job/payload.ts'
 import { readUnique } from '../job/unique.ts'

@@ -106,7 +106,7 @@ export interface EventState {
   drop?: boolean
 }
 
-/** What `startRun` begins. */
+/** The arguments of `startRun`, after the id of the task. */
 export interface NewRun {
   run: number
   producer: string
@@ -116,8 +116,8 @@ export interface NewRun {
 
 export type Retried = 'ok' | 'gone' | 'dropped'
 
-/** Returns whether a row runs `again` in a run, or what to answer; `ok`: by a repeated call, the row is in this run already. */
-export function retriable(run: number, event: EventState | undefined, hasArgs: boolean): Retried | 'again' {
+/** Returns `again` when the row runs in this run, otherwise the answer for it. `ok`: a repeated call, the row is already in this run. */
+export function retryAnswer(run: number, event: EventState | undefined, hasArgs: boolean): Retried | 'again' {
   if (!event) return 'gone'
   if (event.run === run) return 'ok'
   if (event.status < REJECTED) return 'gone'

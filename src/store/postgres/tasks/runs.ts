@@ -8,7 +8,7 @@ import {
   isStopped,
   type NewRun,
   type Retried,
-  retriable,
+  retryAnswer,
   STATUS_CODE,
   WINDOW,
   written,
@@ -100,7 +100,7 @@ export class Runs extends Tables {
     if (task.run !== run) return 'gone'
     if (task.state === 'cancelling') return 'cancelling'
     if (rows.length > 0) {
-      const answerTo = await this.#retriable(ledgers, ledger, run + 1, rows)
+      const answerTo = await this.#answerTo(ledgers, ledger, run + 1, rows)
       if (rows.every((row) => answerTo(row) !== 'again')) return 'empty'
     }
     // The reason of a cancelled task ends here; that of a paused or interrupted task stays.
@@ -118,7 +118,7 @@ export class Runs extends Tables {
 
   async retry(ledgers: Ledgers, ledger: TaskLedger, run: number, rows: readonly RetryRow[]): Promise<Retried[]> {
     if (ledger.task.run !== run || isStopped(ledger.task)) return rows.map(() => 'gone')
-    const answerTo = await this.#retriable(ledgers, ledger, run, rows)
+    const answerTo = await this.#answerTo(ledgers, ledger, run, rows)
     const corrected: RetryRow[] = []
     const answers: Retried[] = []
     for (const row of rows) {
@@ -143,13 +143,13 @@ export class Runs extends Tables {
   }
 
   /** Loads these rows. Returns a function that says whether one of them runs again. */
-  async #retriable(ledgers: Ledgers, ledger: TaskLedger, run: number, rows: readonly RetryRow[]) {
+  async #answerTo(ledgers: Ledgers, ledger: TaskLedger, run: number, rows: readonly RetryRow[]) {
     const indexes = rows.map(({ index }) => index)
     await ledgers.load(ledger, indexes)
     const kept = await this.db.all<{ idx: number }>(sql.event.withArgs, ledger.task.key, indexes)
     const hasArgs = new Set(kept.map(({ idx }) => idx))
     return ({ index, args }: RetryRow) =>
-      retriable(run, ledger.events.get(index), args !== undefined || hasArgs.has(index))
+      retryAnswer(run, ledger.events.get(index), args !== undefined || hasArgs.has(index))
   }
 
   async leaveWindow(ledgers: Ledgers, ledger: TaskLedger, indexes: readonly number[]): Promise<void> {

@@ -1,7 +1,7 @@
--- Puts rejected rows into the backlog again, for run `run` of an open task. KEYS 14 is the dead set. ARGV go on with the number
--- of rows; of each: index, arguments or "", source or "", score and text of its dead entry or "".
--- Returns the answers, a letter each: o ok, g gone, d dropped. Returns a function that writes the rows, too, unless none is new in
--- the run; closeLedgers must follow.
+-- Puts rejected rows into the backlog again, for run `run` of an open task. KEYS 14 is the dead set. ARGV continue with the
+-- number of rows; of each: index, arguments or "", source or "", score and text of its dead entry or "".
+-- Returns the answers, one letter each (o ok, g gone, d dropped), and a function that writes the rows: false when no row is
+-- new in the run. The caller calls closeLedgers after it.
 local function putBack(ledger, run)
   local answers, entries, fields, deadEntries = {}, {}, {}, {}
   for i = 1, number() do

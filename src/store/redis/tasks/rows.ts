@@ -69,7 +69,7 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
   }
 
   async startRun(id: string, run: number, producer: string, now: number, rows: readonly RetryRow[] = []) {
-    const chunks = rows.length > 0 ? this.#retriedIn(rows) : [[0]]
+    const chunks = rows.length > 0 ? this.#retryArguments(rows) : [[0]]
     for (const some of chunks) {
       const args = [now, run, producer, ...some]
       const answer = (await this.server.runOnTask(id, lua.taskStartRun, args, this.keys.set('dead'))) ?? null
@@ -80,7 +80,7 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
 
   async retryRows(id: string, run: number, rows: readonly RetryRow[], now: number) {
     const answers: ('ok' | 'gone' | 'dropped')[] = []
-    for (const some of this.#retriedIn(rows)) {
+    for (const some of this.#retryArguments(rows)) {
       const letters = await this.server.runOnTask(id, lua.taskRetryRows, [now, run, ...some], this.keys.set('dead'))
       for (const letter of (letters as string | undefined) ?? 'g'.repeat(some[0] as number))
         answers.push(RETRIED[letter as keyof typeof RETRIED])
@@ -88,8 +88,8 @@ export class TaskRows extends StorePart implements Partial<TaskStore> {
     return answers
   }
 
-  /** Returns the arguments with which calls name these rows: the number of those of a call, and each of them. */
-  *#retriedIn(rows: readonly RetryRow[]): Generator<Argument[]> {
+  /** Yields the arguments of each call: the number of its rows, then the rows (see retried-rows.lua). */
+  *#retryArguments(rows: readonly RetryRow[]): Generator<Argument[]> {
     const { texts } = this.server
     const lengthOf = ({ args, source, dead }: RetryRow) =>
       (args?.length ?? 0) + (source?.length ?? 0) + (dead?.text.length ?? 0)

@@ -8,7 +8,7 @@ import {
   isStopped,
   type NewRun,
   type Retried,
-  retriable,
+  retryAnswer,
   STATUS_CODE,
   WINDOW,
   written,
@@ -94,7 +94,7 @@ export class Runs extends Tables {
     if (task.run !== run) return 'gone'
     if (task.state === 'cancelling') return 'cancelling'
     if (rows.length > 0) {
-      const answerTo = this.#retriable(ledgers, ledger, run + 1, rows)
+      const answerTo = this.#answerTo(ledgers, ledger, run + 1, rows)
       if (rows.every((row) => answerTo(row) !== 'again')) return 'empty'
     }
     // The reason of a cancelled task ends here; that of a paused or interrupted task stays.
@@ -112,7 +112,7 @@ export class Runs extends Tables {
 
   retry(ledgers: Ledgers, ledger: TaskLedger, run: number, rows: readonly RetryRow[]): Retried[] {
     if (ledger.task.run !== run || isStopped(ledger.task)) return rows.map(() => 'gone')
-    const answerTo = this.#retriable(ledgers, ledger, run, rows)
+    const answerTo = this.#answerTo(ledgers, ledger, run, rows)
     return rows.map((row) => {
       const answer = answerTo(row)
       if (answer !== 'again') return answer
@@ -122,13 +122,13 @@ export class Runs extends Tables {
   }
 
   /** Loads these rows. Returns a function that says whether one of them runs again. */
-  #retriable(ledgers: Ledgers, ledger: TaskLedger, run: number, rows: readonly RetryRow[]) {
+  #answerTo(ledgers: Ledgers, ledger: TaskLedger, run: number, rows: readonly RetryRow[]) {
     const indexes = rows.map(({ index }) => index)
     ledgers.load(ledger, indexes)
     const kept = this.db.all<{ idx: number }>(sql.event.withArgs, ledger.task.key, JSON.stringify(indexes))
     const hasArgs = new Set(kept.map(({ idx }) => idx))
     return ({ index, args }: RetryRow) =>
-      retriable(run, ledger.events.get(index), args !== undefined || hasArgs.has(index))
+      retryAnswer(run, ledger.events.get(index), args !== undefined || hasArgs.has(index))
   }
 
   leaveWindow(ledgers: Ledgers, ledger: TaskLedger, indexes: readonly number[]): void {
