@@ -5,7 +5,11 @@ const OPTIONS = {
   only: { type: 'string', value: 'NAMES', help: 'groups or workloads, with commas: --only process,latency.idle' },
   peers: { type: 'string', value: 'NAMES', help: 'peers, with commas: --peers highkiq-redis,bullmq' },
   rounds: { type: 'string', value: 'N', help: 'interleaved rounds (3; with --quick 5)' },
-  jobs: { type: 'string', value: 'N', help: 'jobs that a measurement counts (30000); half as many warm up' },
+  jobs: {
+    type: 'string',
+    value: 'N',
+    help: 'jobs that a measurement counts (30000), half as many warm up; fast peers run more where a job takes microseconds',
+  },
   quick: { type: 'boolean', help: 'only what the ratios need; fewer rounds when they would last over 4 minutes' },
   check: {
     type: 'boolean',

@@ -1,6 +1,6 @@
 // Runs a plan in interleaved rounds: in each round every workload runs once with every peer, one after the other.
 import { endAll, startRole } from './process.js'
-import { fits } from './registry.js'
+import { fits, partOf } from './registry.js'
 import { share } from './scenarios.js'
 import { openStores } from './stores.js'
 
@@ -52,7 +52,7 @@ export async function runPlan(plan, { rounds, jobs, warmup, quick, deep }) {
               store,
               start,
               folder,
-              ...share({ jobs, warmup }, peer.part ?? 1),
+              ...share({ jobs, warmup }, partOf(workload, peer)),
             })
             cells[workload.name] ??= {}
             cells[workload.name][peer.name] ??= []

@@ -53,10 +53,12 @@ function highkiq(name, title, order, store, urlOf, more) {
 
 const version = () => versionOf('libsql', home)
 const libsql = {
+  isFast: true,
   version: () => `libsql ${version()}`,
   unavailable: () => (version() ? undefined : 'the package libsql is not installed'),
 }
 const builtin = {
+  isFast: true,
   version: () => `node:sqlite of Node ${process.versions.node}`,
   unavailable: () => (isBuiltin('node:sqlite') ? undefined : 'this Node has no node:sqlite (22.13 and newer have)'),
 }
@@ -64,6 +66,7 @@ const sqlite = (driver, synchronous) => (path) => `sqlite:${path}?driver=${drive
 
 export default [
   highkiq('highkiq-redis', 'Highkiq on Redis', 1, 'redis', (url) => url, {
+    isFast: true,
     version: () => `ioredis ${versionOf('ioredis', home)}`,
   }),
   highkiq('highkiq-postgres', 'Highkiq on PostgreSQL', 21, 'postgres', (url) => url, {

@@ -38,6 +38,7 @@ export default {
   order: 9,
   store: 'redis',
   isRaw: true,
+  isFast: true,
   lacks: ['delays'],
   version: () => `ioredis ${versionOf('ioredis')}`,
   async producer({ url }) {

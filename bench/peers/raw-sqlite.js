@@ -29,6 +29,7 @@ function raw(name, title, order, driver, synchronous) {
     order,
     store: 'sqlite',
     isRaw: true,
+    isFast: true,
     lacks: ['delays', 'latency', 'queues', 'processes', 'idle'],
     unavailable: AVAILABLE[driver],
     version: () => driver,

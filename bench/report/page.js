@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { FIGURES, figureOf } from '../core/figures.js'
 import { ratiosOf } from '../core/ratios.js'
+import { FAST_PART } from '../core/registry.js'
 import { summarize } from '../core/statistics.js'
 import { barPlot, coloursOf, linePlot } from './svg.js'
 
@@ -101,7 +102,7 @@ function conditions({ at, machine, quick, jobs, rounds, seconds, versions }) {
       ...(quick
         ? ['- **Only the ratios**: this run measured only the workloads and queues that the ratios need (`--quick`).']
         : []),
-      `- **Run**: ${at.slice(0, 10)}, ${rounds} interleaved ${rounds === 1 ? 'round' : 'rounds'}, ${count(jobs)} counted jobs a measurement after ${count(jobs / 2)} that warm up, ${Math.round(seconds / 60)} minutes.`,
+      `- **Run**: ${at.slice(0, 10)}, ${rounds} interleaved ${rounds === 1 ? 'round' : 'rounds'}, ${count(jobs)} counted jobs a measurement after ${count(jobs / 2)} that warm up, ${Math.round(seconds / 60)} minutes. Where a job takes microseconds, Highkiq on Redis and SQLite and raw commands run ${FAST_PART} times as many of both: fewer are over before Node has compiled the code, and a worker lives for hours.`,
       `- **Machine**: ${cpu}, ${cores} cores, ${memory} GB, Node ${node}, load ${load} before the run. Clients, workers and Redis share it.`,
       '- **Redis** keeps nothing on disk. **SQLite** uses WAL: `full` durability unless the title says “normal”. **PostgreSQL** syncs each commit; its other libraries run a tenth of the jobs, and not the deep queues.',
       '- **Effects**: every job has a number. A job that does not run exactly once fails the run.',

@@ -11,6 +11,7 @@ export default {
     name: `concurrency.${concurrency}`,
     title: concurrency === 1 ? '1 slot' : `${concurrency} slots`,
     needs: ['process'],
+    isBrief: concurrency > 1,
     measure: (bench) => measureProcess(bench, { ...share(bench, concurrency === 1 ? 0.3 : 1), concurrency }),
   })),
   plots: [

@@ -36,6 +36,7 @@ export default {
   workloads: Object.entries(ALL).map(([name, { title, ...options }]) => ({
     name: `features.${name}`,
     title,
+    isBrief: true,
     needs: ['app'],
     named: true,
     measure: ({ jobs, warmup, ...bench }) => measureOwn(bench, 'features:run', { jobs, warmup, ...options }),

@@ -6,6 +6,7 @@ function queuesOf(queues, more = {}) {
   return {
     name: `queues.${queues}${more.strict ? '-strict' : ''}`,
     title: `${queues} queues${more.strict ? ' in strict order' : ''}`,
+    isBrief: true,
     needs: ['process', more.strict ? 'app' : 'queues'],
     measure: (bench) => measureProcess(bench, { jobs: bench.jobs, warmup: bench.warmup, queues, ...more }),
   }
