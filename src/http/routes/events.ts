@@ -1,12 +1,12 @@
 /** The events of jobs, as server-sent events. */
 
 import { JOB_EVENT_KINDS, type JobEvent, readPosition } from '../../events/job-event.ts'
-import { codeOf } from '../../job/errors.ts'
+import { codeOf, HighkiqError } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
 import type { Redaction } from '../access/redact.ts'
 import { eventStream, STREAM_HEADERS } from '../live/event-stream.ts'
-import { type ErrorBody, errorBody, invalid } from '../server/answer.ts'
+import { type ErrorBody, errorBody } from '../server/answer.ts'
 import { endOfCaller, watchCaller } from '../server/caller-watch.ts'
 import { listOf, text, texts } from '../server/parameter.ts'
 import { get, type Route } from '../server/route.ts'
@@ -44,15 +44,13 @@ export const EVENTS_ROUTE: Route = get('/api/v1/events', {
     const idOf = (position: string) => (seal ? seal.close(position) : position)
     const seen = request.headers.get('last-event-id') || wanted
     const after = seal && seen !== undefined ? seal.open(seen) : seen
-    if (seen !== undefined && !readPosition(after ?? '')) {
-      throw invalid(`after, or Last-Event-ID, must be the id of an event (got ${JSON.stringify(seen)})`)
-    }
     const ending = new AbortController()
-    const events = hq.events({ ...given({ jobs, queues, kinds, after }), signal: ending.signal })
     const leave = server.streams.enter()
     /** Waits until the client has room, so that the stream never drops an event. */
     const follow = async (offer: (update: Update) => void) => {
       try {
+        if (seen !== undefined && !readPosition(after ?? '')) throw unknownId(seen)
+        const events = hq.events({ ...given({ jobs, queues, kinds, after }), signal: ending.signal })
         const position = await events.position()
         await new Promise<void>((sent) => offer({ position, sent }))
         for await (const event of events) await new Promise<void>((sent) => offer({ event, sent }))
@@ -90,6 +88,17 @@ export const EVENTS_ROUTE: Route = get('/api/v1/events', {
     return new Response(stream, { headers: STREAM_HEADERS })
   },
 })
+
+/**
+ * Returns the error for an id that this server did not write: before an upgrade, or without `redact`, ids looked different. It is
+ * no refusal, after which a browser would not reconnect.
+ */
+function unknownId(id: string): HighkiqError {
+  return new HighkiqError(
+    'EVENTS_TRIMMED',
+    `this server knows no event with the id ${JSON.stringify(id.slice(0, 100))}: leave it out to begin with new events, and read from the store what has become of your jobs`,
+  )
+}
 
 /** Returns the error that ends a stream. Its position is one that clients get. */
 function troubleOf(thrown: unknown, idOf: (position: string) => string): ErrorBody {
