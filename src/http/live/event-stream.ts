@@ -2,6 +2,8 @@
 
 /** The longest time between two comments, which show whether the client still reads. */
 const BEAT_MS = 15_000
+/** How often a stream asks whether its client may read on. */
+const CHECK_MS = 1000
 
 export const STREAM_HEADERS = {
   'content-type': 'text/event-stream',
@@ -17,7 +19,7 @@ export interface EventStreamOptions<Update> {
   subscribe(offer: (update: Update) => void): () => void
   /** Returns the events for an update; '' when the client knows it already. */
   format(update: Update): { text: string; isLast: boolean }
-  /** Whether the client may not read on: its link has ended. The stream ends before the next text. */
+  /** Whether the client may not read on: its link or its login has ended. It is asked every second, and before each text. */
   isOver?(): boolean
   /** Called when the stream has ended for any reason. */
   onEnd(): void
@@ -34,6 +36,7 @@ export function eventStream<Update>(options: EventStreamOptions<Update>): Readab
   let pending: { update: Update } | undefined
   let unread = 0
   let timer: NodeJS.Timeout | undefined
+  let checks: NodeJS.Timeout | undefined
   let stop = () => {}
   let hasEnded = false
 
@@ -43,6 +46,7 @@ export function eventStream<Update>(options: EventStreamOptions<Update>): Readab
     if (hasEnded) return
     hasEnded = true
     clearInterval(timer)
+    clearInterval(checks)
     stop()
     onEnd()
   }
@@ -58,9 +62,11 @@ export function eventStream<Update>(options: EventStreamOptions<Update>): Readab
     if (text !== '') send(text)
     if (isLast) close()
   }
-  const beat = () => {
+  const check = () => {
     if (isOver()) close()
-    else if (canSend()) {
+  }
+  const beat = () => {
+    if (canSend()) {
       unread = 0
       send(': still here\n\n')
     } else if (++unread * beatMs >= unreadSeconds * 1000) {
@@ -74,6 +80,7 @@ export function eventStream<Update>(options: EventStreamOptions<Update>): Readab
       // Sends data right after the headers, so that the client sees the stream open at once.
       send('retry: 2000\n\n')
       timer = setInterval(beat, beatMs).unref()
+      checks = setInterval(check, CHECK_MS).unref()
       const unsubscribe = subscribe((update) => {
         pending = { update }
         flush()
