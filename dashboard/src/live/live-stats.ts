@@ -4,6 +4,7 @@ import { signal } from '@preact/signals'
 import { ApiError, ask } from '../api/client.ts'
 import type { About, LiveStats } from '../api/types.ts'
 import { learnClock } from '../format/time.ts'
+import { isLate } from './late.ts'
 import { type Figures, shareStream } from './shared-stream.ts'
 
 /** `polling`: no stream arrives, so the page polls. `down`: the server does not answer. */
@@ -73,16 +74,21 @@ export async function poll(): Promise<void> {
 /** Requests the live stats now, so that the effect of an action shows at once. */
 export async function refresh(): Promise<LiveStats> {
   const now = await ask<LiveStats>('/live-stats')
-  learnClock(now.at)
-  liveStats.value = now
+  update(now)
   return now
+}
+
+/** An answer may arrive after newer figures of the stream. */
+function update(stats: LiveStats): void {
+  if (isLate(stats.at, liveStats.value?.at)) return
+  learnClock(stats.at)
+  liveStats.value = stats
 }
 
 function show({ stats, by }: Figures): void {
   if (document.hidden) return
   pollAfter(by === 'live' ? QUIET_MS : POLL_MS)
-  learnClock(stats.at)
-  liveStats.value = stats
+  update(stats)
   connection.value = by
   downSince.value = null
   beat.value++
