@@ -30,6 +30,11 @@ test.each([
   ['*ž?*', 'xž\u{1f600}', true],
   ['*', '', true],
   ['a*', 'a\nb', true],
+  ['*ab*ba', 'aba', false],
+  ['*b\u{1f600}*', 'ab\u{1f600}c', true],
+  ['*??', 'x\u{1f600}', true],
+  ['a\\*b', 'a*b', true],
+  ['a\\*b', 'a*bc', false],
 ])('%s in %s: %s', (pattern, text, expected) => {
   const search = searchOf(pattern)
   expect(search.matches(text)).toBe(expected)
@@ -47,4 +52,20 @@ test('the time of a pattern with many stars is linear in the length of the text'
   const began = performance.now()
   expect(matches('a'.repeat(200_000))).toBe(false)
   expect(performance.now() - began).toBeLessThan(2000)
+})
+
+test('the time of a pattern is bounded, whatever text it is matched with', () => {
+  const text = 'a'.repeat(1_000_000)
+  const began = performance.now()
+  expect(searchOf(`*b${'a'.repeat(5000)}*`).matches(text)).toBe(false)
+  expect(searchOf(`*${'a'.repeat(5000)}b*`).matches(text)).toBe(false)
+  expect(searchOf(`*${'?'.repeat(99)}b*`).matches(text)).toBe(false)
+  expect(searchOf(`*${'?'.repeat(99)}b`).matches(text)).toBe(false)
+  expect(performance.now() - began).toBeLessThan(5000)
+  expect(() => searchOf(`*${'?'.repeat(100)}b*`)).toThrow(
+    'between two *, a pattern with ? or [ ] may have at most 100 characters (got 101: put a * in between)',
+  )
+  expect(() => searchOf(`*${'['.repeat(10_000)}`)).toThrow(
+    'a pattern with * may have at most 10,000 characters (got 10,001)',
+  )
 })

@@ -1,5 +1,8 @@
 /** Searches in the texts of jobs. */
 
+import { invalidOption } from '../job/errors.ts'
+import { count } from '../job/plural.ts'
+
 export interface Search {
   /** Every text that matches contains this. */
   needle: string
@@ -8,16 +11,30 @@ export interface Search {
   matches(text: string): boolean
 }
 
+/** The time to read a pattern can grow with the square of its length. */
+const LONGEST = 10_000
+/** The time of a search grows with the length of the text, multiplied by that of a piece with wildcards. */
+const MOST_WILD = 100
+
 /**
  * Returns the search for a pattern, as in Redis: `*` matches any characters, `?` one, `[a-z]` one of a class, and `\`
  * escapes the next character. A pattern without `*` matches as a substring, so that you can paste a piece of JSON.
+ * @throws INVALID_OPTION for a pattern whose search could take long
  */
 export function searchOf(pattern: string): Search {
   if (!pattern.includes('*')) return { needle: pattern, matches: (text) => text.includes(pattern) }
+  if (pattern.length > LONGEST) {
+    throw invalidOption(`a pattern with * may have at most ${count(LONGEST)} characters (got ${count(pattern.length)})`)
+  }
   const segments = [new Segment()]
   for (const part of pattern.match(/\\.|\[(?:\\.|[^\]\\])+\]|./gsu) ?? []) {
     if (part === '*') segments.push(new Segment())
     else segments.at(-1)?.add(part)
+  }
+  const long = segments.find((segment) => !segment.isLiteral && segment.length > MOST_WILD)
+  if (long) {
+    const got = `got ${long.length}: put a * in between`
+    throw invalidOption(`between two *, a pattern with ? or [ ] may have at most ${MOST_WILD} characters (${got})`)
   }
   const literals = segments.flatMap(({ literals }) => literals)
   const needle = literals.reduce((longest, one) => (one.length > longest.length ? one : longest), '')
@@ -31,30 +48,50 @@ export function searchOf(pattern: string): Search {
 function matches(segments: readonly Segment[], text: string): boolean {
   let at = 0
   for (const [i, segment] of segments.entries()) {
-    const isLast = i === segments.length - 1
-    const expression = new RegExp(segment.source + (isLast ? '$' : ''), i === 0 ? 'ysu' : 'gsu')
-    expression.lastIndex = at
-    if (!expression.test(text)) return false
-    at = expression.lastIndex
+    at = segment.endIn(text, at, i === 0, i === segments.length - 1)
+    if (at === -1) return false
   }
   return true
 }
 
 /** The part of a pattern between two stars. */
 class Segment {
-  source = ''
+  length = 0
   readonly literals = ['']
+  #source = ''
+  #expression: RegExp | undefined
 
   add(part: string): void {
+    this.length++
     const isClass = part.length > 1 && part.startsWith('[')
     if (part === '?' || isClass) {
-      this.source += isClass ? classOf(part) : '.'
+      this.#source += isClass ? classOf(part) : '.'
       this.literals.push('')
     } else {
-      const literal = part.length > 1 ? part.slice(1) : part
-      this.source += escaped(literal)
+      const literal = part.length > 1 && part.startsWith('\\') ? part.slice(1) : part
+      this.#source += escaped(literal)
       this.literals.push(this.literals.pop() + literal)
     }
+  }
+
+  get isLiteral(): boolean {
+    return this.literals.length === 1
+  }
+
+  /** Returns the index behind the first place of the segment in the text from `at` on; -1 when there is none. */
+  endIn(text: string, at: number, isFirst: boolean, isLast: boolean): number {
+    if (!this.isLiteral) {
+      this.#expression ??= new RegExp(this.#source + (isLast ? '$' : ''), isFirst ? 'ysu' : 'gsu')
+      const expression = this.#expression
+      expression.lastIndex = at
+      return expression.test(text) ? expression.lastIndex : -1
+    }
+    // A regular expression would take time that grows with the product of both lengths.
+    const [literal = ''] = this.literals
+    const found = isFirst ? 0 : isLast ? text.length - literal.length : text.indexOf(literal, at)
+    const end = found + literal.length
+    const isThere = found >= at && text.startsWith(literal, found) && (!isLast || end === text.length)
+    return isThere ? end : -1
   }
 }
 
