@@ -192,6 +192,41 @@ test('the Prometheus text format escapes any name', async () => {
   expect(jobs(await scrape())).toEqual(counted(15, 2, 5))
 })
 
+test('a minute counts once, also when the clock is set back or a read of the store fails', async () => {
+  const { call, hq, clock } = api()
+  const at = minute()
+  clock.ahead = (at - Date.now()) / 1000 + 80
+  const record = (number: number, at: number, processed: number) =>
+    hq.store.metrics.record({
+      ...{ source: 'test', number, at },
+      jobs: [{ name: 'J', processed, failed: 0, ms: 1000, histogram: histogram({ 0: processed }) }],
+      waits: [{ queue: 'q', ms: 250, histogram: histogram({ 0: processed }) }],
+    })
+  const scrape = () => call('GET', '/metrics', { headers: { accept: 'text/plain' } })
+  const counts = async () => {
+    const all = read((await scrape()).text)
+    const names = ['highkiq_job_processed_total', 'highkiq_job_run_seconds', 'highkiq_queue_wait_seconds']
+    return names.map((name) => all.get(name)?.series.find(({ part }) => part === undefined || part === 'count')?.value)
+  }
+  await record(1, at, 10)
+  expect(await counts()).toEqual([10, 10, 10])
+  clock.ahead += 3600
+  expect(await counts()).toEqual([10, 10, 10])
+  clock.ahead -= 3600
+  expect(await counts()).toEqual([10, 10, 10])
+  await record(2, at + 60_000, 5)
+  clock.ahead += 60
+  const { waits } = hq.store.metrics
+  hq.store.metrics.waits = () => Promise.reject(new Error('no'))
+  expect((await scrape()).status).toBe(500)
+  hq.store.metrics.waits = waits
+  expect(await counts()).toEqual([15, 15, 15])
+  clock.ahead -= 120
+  expect(await counts()).toEqual([15, 15, 15])
+  clock.ahead += 120
+  expect(await counts()).toEqual([15, 15, 15])
+})
+
 test('histograms of run times by job and of waits by queue grow, and have limited labels', async () => {
   const { call, hq, clock } = api()
   const at = minute()

@@ -42,29 +42,49 @@ export function jobCounters(hq: Highkiq): () => Promise<Counters> {
   const all = new Map<string, JobCounts>()
   const runs = new Map<string, Times>()
   const waits = new Map<string, Times>()
+  /** The start of the first counted minute. */
+  let first = Number.POSITIVE_INFINITY
   /** The end of the counted minutes. */
   let upTo: number | undefined
+  /** The newest counted minutes that had jobs. They are not counted again after the clock was set back. */
+  const counted = new Set<number>()
   let counting = Promise.resolve()
   const count = async () => {
     const flushed = hq.now() - FLUSH_MS
     const end = flushed - (flushed % MINUTE)
-    const from = Math.max(upTo ?? end - MINUTE, end - MOST_MINUTES * MINUTE)
-    const minutes = Array.from({ length: Math.max((end - from) / MINUTE, 0) }, (_, i) => from + i * MINUTE)
+    first = Math.min(first, end - MINUTE)
+    const isSetBack = upTo !== undefined && upTo > end
+    const from = Math.max(isSetBack ? first : (upTo ?? first), end - MOST_MINUTES * MINUTE)
+    const minutes = Array.from({ length: (end - from) / MINUTE }, (_, i) => from + i * MINUTE).filter(
+      (minute) => !counted.has(minute),
+    )
+    // Everything is read before anything is counted, so that a failed read counts nothing twice.
     const sums = minutes.length > 0 ? await hq.store.metrics.sums(1, minutes) : []
-    for (const { name, processed, failed, ms } of sums) {
-      const key = all.has(name) || all.size < MOST_CLASSES ? name : OTHERS
-      const { processed: p, failed: f, seconds } = all.get(key) ?? { processed: 0, failed: 0, seconds: 0 }
-      all.set(key, { processed: p + processed, failed: f + failed, seconds: seconds + ms / 1000 })
-      if (processed > failed && isCounted(runs, name)) add(runs, name, [], ms)
-    }
-    const wanted = [...new Set(sums.map(({ name }) => name))].filter((name) => runs.has(name))
+    const waited = minutes.length > 0 ? await hq.store.metrics.waits(minutes) : []
+    const timed = sums.filter(({ processed, failed }) => processed > failed)
+    let room = MOST_HISTOGRAMS - runs.size
+    const wanted = [...new Set(timed.map(({ name }) => name))].filter((name) => runs.has(name) || room-- > 0)
     const histograms = await hq.store.metrics.histograms(
       1,
       wanted.map((name) => ({ name, times: minutes })),
     )
+    for (const { name, processed, failed, ms } of sums) {
+      const key = all.has(name) || all.size < MOST_CLASSES ? name : OTHERS
+      const { processed: p, failed: f, seconds } = all.get(key) ?? { processed: 0, failed: 0, seconds: 0 }
+      all.set(key, { processed: p + processed, failed: f + failed, seconds: seconds + ms / 1000 })
+    }
+    const isWanted = new Set(wanted)
+    for (const { name, ms } of timed) if (isWanted.has(name)) add(runs, name, [], ms)
     for (const { name, counts } of histograms) add(runs, name, counts, 0)
-    const waited = minutes.length > 0 ? await hq.store.metrics.waits(minutes) : []
-    for (const { queue, histogram, ms } of waited) add(waits, isCounted(waits, queue) ? queue : OTHERS, histogram, ms)
+    for (const { queue, histogram, ms } of waited) {
+      const isKnown = waits.has(queue) || waits.size < MOST_HISTOGRAMS
+      add(waits, isKnown ? queue : OTHERS, histogram, ms)
+    }
+    for (const { at } of [...sums, ...waited]) counted.add(at)
+    for (const oldest of counted) {
+      if (counted.size <= 2 * MOST_MINUTES) break
+      counted.delete(oldest)
+    }
     upTo = end
   }
   return async () => {
@@ -72,10 +92,6 @@ export function jobCounters(hq: Highkiq): () => Promise<Counters> {
     await counting
     return { jobs: all, runs, waits }
   }
-}
-
-function isCounted(all: ReadonlyMap<string, Times>, name: string): boolean {
-  return all.has(name) || all.size < MOST_HISTOGRAMS
 }
 
 function add(all: Map<string, Times>, name: string, counts: readonly number[], ms: number): void {
