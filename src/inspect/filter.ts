@@ -113,7 +113,13 @@ function valuesAt(value: unknown, [name, ...rest]: readonly string[]): unknown[]
 }
 
 function isWritten(value: unknown, text: string): boolean {
-  return typeof value === 'string' ? value === text : stringifyJson(value) === text
+  if (typeof value === 'string') return value === text
+  try {
+    return stringifyJson(value) === text
+  } catch {
+    // It has too many levels to be written.
+    return false
+  }
 }
 
 /** Returns a search as it is and as JSON writes it inside a string, because people copy from both. */

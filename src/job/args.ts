@@ -175,9 +175,6 @@ export function pathOf([root, ...keys]: Key[]): string {
 
 // Texts that Ruby reads ------------------------------------------------------------------------------------------
 
-/** A text must be this long to have too many levels: each level has an opening and a closing character. */
-const SHORTEST_TOO_DEEP = 2 * (MOST_LEVELS + 1)
-
 /** Where a text belongs in its job; the path in an error begins with `name`. */
 export interface TextPosition {
   name?: string
@@ -195,7 +192,7 @@ export interface TextPosition {
 export function checkReadable(text: string, job: string, { name, around = 0 }: TextPosition = {}): void {
   // JSON.stringify escapes a surrogate only where its other half is missing.
   const maybeHalf = text.includes('\\ud')
-  if (!maybeHalf && !isTooDeep(text, around)) return
+  if (!maybeHalf && !isDeeperThan(MOST_LEVELS - around, text)) return
   const trail: Key[] = name === undefined ? [] : [name]
   try {
     check(JSON.parse(text), [], trail, MOST_LEVELS - around)
@@ -206,13 +203,14 @@ export function checkReadable(text: string, job: string, { name, around = 0 }: T
   }
 }
 
-/** Returns whether the text has too many levels. Most texts have few brackets, and those are only counted. */
-function isTooDeep(text: string, around: number): boolean {
-  if (text.length < SHORTEST_TOO_DEEP - 2 * around) return false
-  let brackets = around
+/** Returns whether JSON has more levels. Most texts have few brackets, and those are only counted. */
+export function isDeeperThan(most: number, text: string): boolean {
+  // Each level has an opening and a closing character.
+  if (text.length < 2 * (most + 1)) return false
+  let brackets = 0
   for (const bracket of ['[', '{']) {
     for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
-      if (++brackets > MOST_LEVELS) return levelsOf(text) + around > MOST_LEVELS
+      if (++brackets > most) return levelsOf(text) > most
     }
   }
   return false

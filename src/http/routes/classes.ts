@@ -3,6 +3,7 @@
 import type { Highkiq } from '../../app.ts'
 import { PROGRAM } from '../../app.ts'
 import type { JobRecord } from '../../inspect/record.ts'
+import { isDeeperThan, MOST_LEVELS } from '../../job/args.ts'
 import { isSealed } from '../../job/encryption.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { jsonSchemaOf } from '../../tasks/schema-fields.ts'
@@ -47,6 +48,8 @@ async function exampleOf(hq: Highkiq, redaction: Redaction, name: string) {
   const seenIn = job.queue
   if (isSealed(job.args.at(-1))) return { example: null, withheld: 'encrypted', seenIn }
   if (redaction.hides('args', job.args)) return { example: null, withheld: 'redacted', seenIn }
-  const argsText = stringifyJson(job.args)
-  return { example: argsText.length > LONGEST_EXAMPLE ? null : { jid: job.jid, argsText }, withheld: null, seenIn }
+  // A push of deeper arguments would be refused.
+  const argsText = isDeeperThan(MOST_LEVELS, job.text) ? undefined : stringifyJson(job.args)
+  const isShort = argsText !== undefined && argsText.length <= LONGEST_EXAMPLE
+  return { example: isShort ? { jid: job.jid, argsText } : null, withheld: null, seenIn }
 }

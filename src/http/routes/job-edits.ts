@@ -33,7 +33,7 @@ function routesOf(path: string, noun: string, find: (call: JobCall) => Promise<J
         const job = await find(call)
         refuseHidden(call, job, 'args')
         const isDone = await call.hq.edit(waiting(job), args)
-        call.audit({ count: isDone ? 1 : 0, ...aboutOf(job), changed: changedArgs(job.args, args) })
+        call.audit({ count: isDone ? 1 : 0, ...aboutOf(job), changed: changedArgs(call, job.args, args) })
         return json(isDone ? { done: 1, refused: 0 } : { done: 0, refused: 1, error: 'another request was faster' })
       },
     }),
@@ -50,7 +50,7 @@ function routesOf(path: string, noun: string, find: (call: JobCall) => Promise<J
         for (const name of ['args', 'tags'] as const) if (changes[name]) refuseHidden(call, job, name)
         const jid = await call.hq.duplicate(job, changes)
         const { args, ...others } = changes
-        const changed = [...(args ? changedArgs(job.args, args) : []), ...Object.keys(others)]
+        const changed = [...(args ? changedArgs(call, job.args, args) : []), ...Object.keys(others)]
         call.audit({ count: jid === null ? 0 : 1, ...aboutOf(job), changed, jids: jid === null ? [] : [jid] })
         return json({ jid })
       },
@@ -68,11 +68,13 @@ function aboutOf(job: JobRecord): { class: string; queue: string } {
 }
 
 /** Returns the paths of the arguments that differ: `args.0`. */
-function changedArgs(before: unknown[], after: unknown[]): string[] {
+function changedArgs({ server }: JobCall, before: unknown[], after: unknown[]): string[] {
   const shown = hideSealed(before)
   const { length } = shown.length > after.length ? shown : after
+  // The arguments of a job that another program pushed may have too many levels to be written whole.
+  const textOf = (value: unknown) => stringifyJson([server.redaction.value(value)])
   return Array.from({ length }, (_, i) => i)
-    .filter((i) => stringifyJson([shown[i]]) !== stringifyJson([after[i]]))
+    .filter((i) => textOf(shown[i]) !== textOf(after[i]))
     .map((i) => `args.${i}`)
 }
 

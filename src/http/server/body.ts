@@ -1,5 +1,6 @@
 /** Reads the body of a request within its limits: as JSON, as lines of JSON, or as a stream. */
 
+import { isDeeperThan } from '../../job/args.ts'
 import { codeOf, HighkiqError, messageOf } from '../../job/errors.ts'
 import { isObject, parseJson } from '../../job/json.ts'
 import { count } from '../../job/plural.ts'
@@ -182,10 +183,16 @@ function textOf(bytes: Uint8Array): string {
   }
 }
 
+/** A value with some thousand levels can be read, but not written again. */
+const MOST_LEVELS = 1000
+
 function parsed(text: string, what: string): unknown {
+  let value: unknown
   try {
-    return parseJson(text)
+    value = parseJson(text)
   } catch (thrown) {
     throw invalid(`${what} is not JSON: ${messageOf(thrown)}`)
   }
+  if (!isDeeperThan(MOST_LEVELS, text)) return value
+  throw invalid(`${what} is nested deeper than ${count(MOST_LEVELS)} levels`)
 }
