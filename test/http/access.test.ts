@@ -127,6 +127,22 @@ test('a change must come from a page of this server, or with a bearer token', as
   expect(await change(here, { ...bearer, origin: 'https://evil.example' })).toBe(403)
 })
 
+test('a page of another site can request nothing in the background, but a person can follow its links', async () => {
+  const auth = { bearer: 'secret', basic: { user: 'ann', password: 'pass' } }
+  const [afar, here, app] = [api({ origin: 'https://jobs.example', auth }), api(), api({ auth: () => true })]
+  const read = async ({ call }: typeof here, headers: Record<string, string>) =>
+    (await call('GET', '/api/v1/jobs?search=guess', { headers })).status
+  const evil = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }
+  expect(await read(here, evil)).toBe(403)
+  expect(await read(afar, { ...evil, ...basic('ann:pass') })).toBe(403)
+  expect(await read(afar, { ...evil, authorization: 'Bearer secret' })).toBe(200)
+  expect(await read(app, evil)).toBe(200)
+  const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+  expect(await read(here, link)).toBe(200)
+  expect(await read(here, { ...link, 'sec-fetch-dest': 'iframe' })).toBe(403)
+  expect(await read(here, { ...evil, 'sec-fetch-site': 'same-origin' })).toBe(200)
+})
+
 test('a link opens its own task only', async () => {
   const app = api({ origin: 'https://jobs.example', auth: { bearer: 'secret' } })
   const { call, hq } = app

@@ -85,6 +85,8 @@ export class Access {
     if (who === undefined)
       throw new HighkiqError('UNAUTHORIZED', 'log in: the header Authorization is missing or wrong')
     if (isChange(request) && !isBearer) checkOrigin(request, url)
+    // The app's own function may let pages of other sites in.
+    if (!isBearer && typeof this.#auth !== 'function') checkReader(request)
     return { who, isByCookie }
   }
 
@@ -275,6 +277,17 @@ function oneOf(text: string, tokens: readonly Token[]): Token | undefined {
 
 export function isChange({ method }: Pick<Request, 'method'>): boolean {
   return method !== 'GET' && method !== 'HEAD'
+}
+
+/**
+ * Refuses what a page of another site requests in the background. Such a page can't read the answer, but the time that it takes
+ * may tell what it finds. A person may follow a link of another site.
+ * @throws FORBIDDEN
+ */
+function checkReader({ headers }: Request): void {
+  if (headers.get('sec-fetch-site') !== 'cross-site' || headers.get('sec-fetch-dest') === 'document') return
+  const message = 'a page of another site may request nothing here without a bearer token (Sec-Fetch-Site)'
+  throw new HighkiqError('FORBIDDEN', message)
 }
 
 /** @throws FORBIDDEN when a page of another site sent the change, or may have sent it */
