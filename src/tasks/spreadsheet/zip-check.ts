@@ -8,6 +8,8 @@ const MAX_TOTAL_BYTES = 4 * 1024 ** 3
 const MAX_RATIO = 1000
 // Below this size a file may have any rate of compression.
 const MAX_UNCHECKED_BYTES = 100 * 1024 ** 2
+// Far more parts than a workbook has. Each is kept in memory, and a table of contents may be as long as an upload.
+const MAX_ENTRIES = 50_000
 
 /** A zip archive whose table of contents was read and checked. */
 export interface CheckedZip {
@@ -30,6 +32,9 @@ export async function openZip(file: string | Uint8Array): Promise<CheckedZip> {
       typeof file === 'string'
         ? await openPromise(file, { autoClose: false })
         : await fromBufferPromise(Buffer.from(file.buffer, file.byteOffset, file.byteLength), { autoClose: false })
+    if (zip.entryCount > MAX_ENTRIES) {
+      throw invalidFile(`the file has more than ${MAX_ENTRIES} parts, which no workbook has: save it again, or as CSV`)
+    }
     let total = 0
     for await (const entry of zip.eachEntry()) {
       total += entry.uncompressedSize
