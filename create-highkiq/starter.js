@@ -1,6 +1,16 @@
 // The files of a new project, and how they come into its folder. `npm create highkiq` and `highkiq init` share them.
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, join } from 'node:path'
 
 const textOf = (path) => readFileSync(new URL(path, import.meta.url), 'utf8')
@@ -212,13 +222,23 @@ function writeNew(path, text) {
   }
 }
 
-/** Replaces a package.json in one step, with the indentation that it has. */
+/**
+ * Replaces a package.json in one step. It keeps its indentation, its line ends, a mark of UTF-8 at its start, and its mode; and
+ * of a symbolic link the file behind it is replaced.
+ */
 function replace(path, before, about) {
   const indentation = /^[ \t]+/m.exec(before)?.[0] ?? '  '
-  const beside = `${path}.${process.pid}.new`
-  writeFileSync(beside, `${JSON.stringify(about, null, indentation)}${before.endsWith('\n') ? '\n' : ''}`)
-  renameSync(beside, path)
+  const text = `${JSON.stringify(about, null, indentation)}${before.endsWith('\n') ? '\n' : ''}`
+  const target = realpathSync(path)
+  const beside = `${target}.${process.pid}.new`
+  const lines = before.includes('\r\n') ? text.replaceAll('\n', '\r\n') : text
+  writeFileSync(beside, before.startsWith(MARK) ? MARK + lines : lines)
+  chmodSync(beside, statSync(target).mode)
+  renameSync(beside, target)
 }
+
+/** With this mark some editors begin a file in UTF-8. npm and git ignore it. */
+const MARK = '\ufeff'
 
 /** Reads the package.json of a folder: its path, its text and what it says. @throws StarterError */
 export function readPackage(folder) {
@@ -230,7 +250,7 @@ export function readPackage(folder) {
   }
   const before = readFileSync(path, 'utf8')
   try {
-    const about = JSON.parse(before)
+    const about = JSON.parse(before.replace(MARK, ''))
     if (typeof about === 'object' && about !== null && !Array.isArray(about)) return { path, before, about }
   } catch {
     // The error below covers it.
@@ -238,26 +258,25 @@ export function readPackage(folder) {
   throw new StarterError('package.json is not a JSON object: correct it first')
 }
 
-/** Returns whether git ignores the file `.env` of this folder, as far as its own .gitignore says. */
-function ignoresEnv(folder) {
-  const path = join(folder, '.gitignore')
-  return existsSync(path) && /^\/?\.env\*?\s*$/m.test(readFileSync(path, 'utf8'))
+/** Returns the text of a file without the mark at its start; '' without the file. */
+function textIn(folder, file) {
+  const path = join(folder, file)
+  return existsSync(path) ? readFileSync(path, 'utf8').replace(MARK, '') : ''
 }
+
+/** Returns whether git ignores the file `.env` of this folder, as far as its own .gitignore says. */
+const ignoresEnv = (folder) => /^\/?\.env\*?\s*$/m.test(textIn(folder, '.gitignore'))
 
 /** Returns whether the tsconfig.json of this folder itself allows imports that end with .ts, outside of comments. */
 function allowsTsImports(folder) {
-  const path = join(folder, 'tsconfig.json')
-  const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  const text = textIn(folder, 'tsconfig.json')
   return ['allowImportingTsExtensions', 'noEmit'].every((option) =>
     new RegExp(`^(?:(?!/[/*]).)*"${option}"\\s*:\\s*true`, 'm').test(text),
   )
 }
 
 /** Returns whether the Yarn of this folder installs packages into node_modules. Without the setting it does not. */
-function linksNodeModules(folder) {
-  const path = join(folder, YARN_SETTINGS)
-  return existsSync(path) && /^nodeLinker:\s*["']?node-modules\b/m.test(readFileSync(path, 'utf8'))
-}
+const linksNodeModules = (folder) => /^nodeLinker:\s*["']?node-modules\b/m.test(textIn(folder, YARN_SETTINGS))
 
 /** Makes a name for a package of the name of a folder. A package can't have the name of one that it needs. */
 function packageName(folder, packages) {

@@ -1,6 +1,6 @@
 /** `highkiq init` in existing projects. */
 
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { expect, onTestFinished } from 'vitest'
 import { Folder, test } from './command.ts'
 
@@ -112,6 +112,26 @@ test('init writes a Dockerfile for Yarn 4, which copies its settings and install
   expect(again.stdout).toMatch(/^Wrote Dockerfile\.\n/)
   expect(again.stdout).not.toContain('nodeLinker')
   expect(read(folder, 'Dockerfile')).toContain(`${copied}COPY .yarn .yarn\n${installed}`)
+})
+
+test('init keeps a symbolic link, the mode, the line ends and the first mark of package.json', async ({ folder }) => {
+  folder.write({
+    'real.json': '\ufeff{\r\n  "name": "shop"\r\n}\r\n',
+    '.gitignore': '\ufeff.env\r\ndist\r\n',
+  })
+  chmodSync(folder.at('real.json'), 0o640)
+  symlinkSync('real.json', folder.at('package.json'))
+  symlinkSync('nowhere.ts', folder.at('web.ts'))
+  const { code, stdout } = await folder.run(['init'], npm)
+  expect(code).toBe(0)
+  expect(stdout).toContain('Kept web.ts, .gitignore: nothing is overwritten.')
+  expect(stdout).not.toContain('.env: not written')
+  expect(readlinkSync(folder.at('package.json'))).toBe('real.json')
+  expect(existsSync(folder.at('nowhere.ts'))).toBe(false)
+  expect(statSync(folder.at('real.json')).mode & 0o777).toBe(0o640)
+  const text = read(folder, 'real.json')
+  expect(text).toMatch(/^\ufeff\{\r\n {2}"name": "shop",\r\n {2}"scripts": \{\r\n/)
+  expect(text.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/)
 })
 
 test('init advises on a tsconfig.json that has the options only in comments', async ({ folder }) => {
