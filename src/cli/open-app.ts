@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { PROGRAM } from '../app.ts'
-import { LEVELS, type Variable, variable } from '../environment.ts'
+import { LEVELS, storeUrl, type Variable, variable } from '../environment.ts'
 import { Highkiq } from '../index.ts'
 import { FORMATS } from '../log/line.ts'
 import { withoutPassword } from '../store/redis/server/url.ts'
@@ -67,15 +67,24 @@ export async function withApp<T>(options: AppOptions, work: (hq: Highkiq) => Pro
 export function withExistingStore<T>(options: AppOptions, work: (hq: Highkiq) => Promise<T>): Promise<T> {
   return withApp(options, async (hq) => {
     checkStoreExists(hq, options)
+    const jobs = unloadedJobs(options)
+    if (jobs && storeUrl() === undefined) {
+      io().stderr.write(`store: ${hq.store.url}, because none is named; -r ${jobs} uses that of its app\n`)
+    }
     return work(hq)
   })
+}
+
+/** Returns the jobs file of this folder when the command neither loads an app nor names a store. */
+function unloadedJobs({ require: files, url }: AppOptions): string | undefined {
+  return files || url !== undefined ? undefined : jobsFileOf('.')
 }
 
 /** @throws CliError if the store is a file that does not exist. `named` says what may name the wrong store. */
 export function checkStoreExists(hq: Highkiq, options: AppOptions, named = '--url or HIGHKIQ_URL'): void {
   const path = /^sqlite:(.+)$/s.exec(hq.store.url)?.[1]
   if (!path || path === ':memory:' || existsSync(path)) return
-  const jobs = options.require || options.url !== undefined ? undefined : jobsFileOf('.')
+  const jobs = unloadedJobs(options)
   const why = jobs
     ? `${jobs} is here but was not loaded: add -r ${jobs}, or set HIGHKIQ_URL to its store`
     : `no job was pushed to it yet, or ${named} names the wrong store`

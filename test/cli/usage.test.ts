@@ -44,3 +44,23 @@ test('a command without -r says which jobs file it did not load', async ({ folde
   expect((await folder.run(['doctor'])).stdout.replace(/\s+/g, ' ')).toContain(said)
   expect((await folder.run(['dead', '--url', 'sqlite:other.db'])).stderr).toContain('names the wrong store')
 })
+
+test('a command says which store it uses when nothing names one beside a jobs file', async ({ folder }) => {
+  folder.write({
+    'jobs.mjs': `import { Highkiq } from 'highkiq'\nexport const hq = new Highkiq({ url: 'sqlite:shop.db' })\nhq.job('J', async () => {})\n`,
+  })
+  await folder.run(['enqueue', 'J', '-r', 'jobs.mjs'])
+  await folder.run(['enqueue', 'J', '-r', 'jobs.mjs', '--url', 'sqlite:highkiq.db'])
+  const { code, stderr } = await folder.run(['queues'])
+  expect([code, stderr]).toEqual([
+    0,
+    'store: sqlite:highkiq.db, because none is named; -r jobs.mjs uses that of its app\n',
+  ])
+  for (const named of [
+    ['-r', 'jobs.mjs'],
+    ['--url', 'sqlite:highkiq.db'],
+  ]) {
+    expect((await folder.run(['queues', ...named])).stderr).toBe('')
+  }
+  expect((await folder.run(['queues'], { HIGHKIQ_URL: 'sqlite:shop.db' })).stderr).toBe('')
+})
