@@ -256,6 +256,17 @@ inBrowser('queues', (open) => {
     },
   )
 
+  test('the drawer of a job wraps the name of a long queue of another program', async () => {
+    const name = 'q'.repeat(400)
+    const { page } = await open(`/queues/${name}`, {
+      before: ({ raw }) => raw(JSON.stringify({ class: 'J', args: [1], jid: 'a1', queue: name }), name),
+    })
+    await page.getByRole('table', { name: 'Waiting jobs' }).getByRole('link').click()
+    const life = page.getByRole('complementary').locator('.life')
+    await life.getByText('in queue qqq').waitFor()
+    expect(await life.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)).toBe(true)
+  })
+
   test('hostile names and jobs are shown as text and can be deleted, also on a phone', async () => {
     const name = '<img src=x onerror="throw 1">/50%?#\u202e'
     const evil = '<b>bold</b>\u202e\u0007'
