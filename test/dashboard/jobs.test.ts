@@ -102,6 +102,28 @@ inBrowser('the jobs of all states', (open) => {
     expect(await chosen(page).getByRole('button', { name: 'Kill' }).count()).toBe(0)
   })
 
+  test('when the request for one ordered queue fails, the page says what was done in the others', async () => {
+    const { page, hq, faults } = await open('/jobs?state=ordered', {
+      async before({ hq }) {
+        for (const name of ['Prices', 'Stock', 'Texts']) {
+          await hq
+            .ordered(name, { shards: 1 }, async () => {})
+            .performAsync([{ id: name, payload: 1, performIn: '1h' }])
+        }
+      },
+    })
+    const error = { code: 'STORE_TIMEOUT', message: 'the store did not answer' }
+    await page.route('**/ordered/Stock/**', (route) => route.fulfill({ status: 503, json: { error } }))
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(3)
+    for (const name of ['Prices', 'Stock', 'Texts']) await row(page, name).getByRole('checkbox').check()
+    await chosen(page).getByRole('button', { name: 'Delete…' }).click()
+    await dialog(page).getByRole('button', { name: 'Delete 3 jobs' }).click()
+    await page.getByText('2 jobs deleted. 1 stayed as it was: Stock: the store did not answer').waitFor()
+    expect(await hq.ordered('Stock').waiting.list({ limit: 5 })).toMatchObject({ items: [{ id: 'Stock' }] })
+    expect(await hq.ordered('Texts').waiting.list({ limit: 5 })).toMatchObject({ items: [] })
+    expect(faults.splice(0)).toEqual([expect.stringContaining('503')])
+  })
+
   test('one running job among many is found by an argument and cancelled', async () => {
     const aborted: number[] = []
     const begun = gate()

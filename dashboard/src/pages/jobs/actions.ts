@@ -42,12 +42,16 @@ async function retry(state: SearchedState, jobs: readonly JobHit[]): Promise<boo
   return acted !== undefined && acted.done > 0
 }
 
-/** Acts on ids of ordered queues, by a request for each queue. */
+/** Acts on ids of ordered queues, by a request for each queue. A queue whose request fails does not stop the others. */
 async function actOnIds(path: 'morgue/resurrect' | 'morgue/delete' | 'waiting/delete', jobs: readonly JobHit[]) {
   const sum: Acted = { done: 0, refused: 0 }
   for (const queue of new Set(jobs.map((job) => job.queue))) {
     const ids = jobs.flatMap((job) => (job.queue === queue ? (job.orderedId ?? []) : []))
-    const { ids: done } = await sendRequest<{ ids: number }>('POST', `/ordered/${encoded(queue)}/${path}`, { ids })
+    const request = sendRequest<{ ids: number }>('POST', `/ordered/${encoded(queue)}/${path}`, { ids })
+    const { ids: done } = await request.catch((thrown: Error) => {
+      sum.error ??= `${queue}: ${thrown.message}`
+      return { ids: 0 }
+    })
     sum.done += done
     sum.refused += ids.length - done
   }
