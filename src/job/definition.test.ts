@@ -81,6 +81,13 @@ test.each(noNames)('%o is not a queue name', (queue) => {
   expect(() => checkQueueName(queue as string)).toThrow(invalid)
 })
 
+test('a queue name has at most 200 characters', () => {
+  expect(() => checkQueueName('q'.repeat(200))).not.toThrow()
+  expect(() => checkQueueName('q'.repeat(1201))).toThrow(
+    '"qqqqqqqqqqqqqqqqqqqq…" is not a queue name: use at most 200 characters (got 1,201)',
+  )
+})
+
 test.each([
   [{ retry: '5' }, 'J: retry must be true, false or a whole number of retries (got "5")'],
   [{ onExhausted: 'x' }, 'J: onExhausted must be a function (got "x")'],

@@ -10,6 +10,7 @@ import { checkJobLimit, type JobLimit } from './limit.ts'
 import { checkOptions, isAboveZero, type OptionKind } from './options.ts'
 import { OTHER_NAMES } from './other-names.ts'
 import type { Payload } from './payload.ts'
+import { count } from './plural.ts'
 import { isPriority } from './priority.ts'
 import { checkUnique, type Unique } from './unique.ts'
 
@@ -247,8 +248,15 @@ export function checkSchema(where: string, schema: unknown): void {
   throw invalidOption(`${where}: validate must be a Standard Schema, for instance of zod or valibot`)
 }
 
+/** The most characters of a new queue's name: lists and pages show all of it. */
+const LONGEST_QUEUE = 200
+
 /** `where` names the option in the error. @throws INVALID_OPTION */
 export function checkQueueName(queue: string, where?: string): void {
+  if (typeof queue === 'string' && queue.length > LONGEST_QUEUE) {
+    const start = `${queue.slice(0, 20)}…`
+    throw noQueueName(start, `use at most ${LONGEST_QUEUE} characters (got ${count(queue.length)})`, where)
+  }
   if (typeof queue === 'string' && queue !== '' && !/[{}\s\p{Cc}]/u.test(queue) && !/^\.\.?$/.test(queue)) return
   throw noQueueName(queue, 'use a string without spaces, braces and control characters, for instance "default"', where)
 }
