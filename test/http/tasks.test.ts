@@ -244,6 +244,13 @@ test('a poll returns progress and the rows that were rejected since the last pol
   for (const n of [0, 1, 2]) order[n]?.()
   await until(async () => (await hq.tasks.get(id).status())?.state === 'done')
   expect(await poll()).toEqual([0, 1])
+  clock.ahead += 60
+  await poll()
+  await poll()
+  clock.ahead -= 600
+  expect(await hq.tasks.get(id).retry({ rows: [{ index: 1 }] })).toMatchObject({ rows: 1 })
+  await until(async () => (await hq.tasks.get(id).status())?.state === 'done')
+  expect(await poll()).toContain(1)
   expect((await call('GET', `/api/v1/tasks/${id}?include=rejected&after=odd`)).status).toBe(400)
   expect((await call('GET', `/api/v1/tasks/${id}`)).body.rejected).toBe(undefined)
 })

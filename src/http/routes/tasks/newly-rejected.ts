@@ -39,7 +39,9 @@ export async function newlyRejected(
   sweep: Sweep | undefined,
 ): Promise<{ items: TaskEvent[]; next: string }> {
   const now = call.hq.now()
-  const { since, after: from, began } = sweep ?? { since: 0, after: -1, began: now }
+  // After the clock was set back, rows end before the time of the cursor: all are returned again.
+  const isSetBack = sweep !== undefined && sweep.since > now
+  const { since, after: from, began } = sweep && !isSetBack ? sweep : { since: 0, after: -1, began: now }
   // Rows that end after this moment belong to the next scan.
   const start = from === -1 ? now : began
   const items: TaskEvent[] = []
