@@ -1,11 +1,12 @@
 // The benchmarks: Highkiq beside its peers and beside raw commands. `npm run bench -- --help` lists the options.
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { cpus, loadavg, totalmem } from 'node:os'
 import { installPeers } from './core/install.js'
 import { helpText, parseOptions, UsageError } from './core/options.js'
 import { baseRatiosOf, compareRatios, computeRatios, ratiosIn, ratiosOf } from './core/ratios.js'
-import { loadGroups, loadPeers } from './core/registry.js'
+import { FAST_PART, loadGroups, loadPeers } from './core/registry.js'
 import { planOf, runPlan } from './core/run.js'
 import { writePage } from './report/page.js'
 
@@ -38,7 +39,9 @@ async function main() {
   const asked = allPeers.filter(({ name }) => options.peers?.includes(name) ?? true)
   const checked = ratiosIn(planOf(groups, asked, options, ratios), ratios)
   if (before) refuseOtherRun(before, options, checked)
-  const wanted = asked.filter(isAvailable)
+  const absent = reasonsOf(allPeers)
+  const wanted = asked.filter(({ name }) => !(name in absent))
+  for (const { name } of asked) if (name in absent) process.stderr.write(`left out ${name}: ${absent[name]}\n`)
   const plan = planOf(groups, wanted, options, ratios)
   if (plan.length === 0) throw new UsageError('none of these peers has such a workload; --list shows both')
   const peers = wanted.filter((peer) => plan.some((step) => step.peers.includes(peer)))
@@ -50,9 +53,11 @@ async function main() {
     machine: { ...machine(), load: Number(load.toFixed(2)) },
     versions: Object.fromEntries(peers.map((peer) => [peer.name, peer.version?.()])),
     driver,
-    absent: absentPeers(),
+    absent,
     quick: options.quick,
     jobs: options.jobs,
+    fastPart: FAST_PART,
+    commit: commitOf(),
     rounds,
     seconds,
     failures,
@@ -89,6 +94,9 @@ function refuseOtherRun(before, { jobs }, checked) {
   if (before.jobs !== jobs) {
     throw new UsageError(`--check needs --jobs ${before.jobs}, as in bench/results/latest.json (got ${jobs})`)
   }
+  if (before.fastPart !== FAST_PART) {
+    throw new UsageError('--check needs results with the same numbers of jobs: run npm run bench once to write them')
+  }
 }
 
 function reasonOf({ before, after, tolerance, verdict }) {
@@ -103,14 +111,14 @@ function print(text) {
   return 0
 }
 
-function isAvailable(peer) {
-  const reason = peer.unavailable?.()
-  if (reason) process.stderr.write(`left out ${peer.name}: ${reason}\n`)
-  return !reason
+/** Why peers are left out, by name. */
+function reasonsOf(peers) {
+  const reasons = peers.map(({ name, unavailable }) => [name, unavailable?.()])
+  return Object.fromEntries(reasons.filter(([, reason]) => reason))
 }
 
-function absentPeers() {
-  return Object.fromEntries(allPeers.flatMap((peer) => (peer.unavailable?.() ? [[peer.name, peer.unavailable()]] : [])))
+function commitOf() {
+  return spawnSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).stdout?.trim() || undefined
 }
 
 function listing() {

@@ -23,10 +23,14 @@ export function fits(workload, peer) {
   return (!workload.for || workload.for(peer)) && (workload.needs ?? []).every(can)
 }
 
-/** Where a job takes microseconds, fast peers run this many times as many: fewer are over before V8 has compiled the code. */
+/** How many times as many jobs run where `manyJobs` says so: fewer are over before V8 has compiled the code. */
 export const FAST_PART = 4
 
-/** The share of the jobs that a peer runs in a workload. */
-export function partOf({ isBrief }, { part = 1, isFast }) {
-  return isBrief && isFast ? FAST_PART : part
+/**
+ * The share of the jobs that a peer runs in a workload.
+ * @param {{ manyJobs?: string | false }} workload `manyJobs` names who runs more: `fast peers` or `all peers`
+ * @param {{ part?: number, isFast?: boolean }} peer
+ */
+export function partOf({ manyJobs }, { part = 1, isFast }) {
+  return manyJobs === 'all peers' || (manyJobs && isFast) ? part * FAST_PART : part
 }

@@ -1,5 +1,5 @@
 // What a process of a peer can be: it enqueues, it sends jobs at a fixed rate, or it works. A role gets the peer, its
-// options and the line to the harness, and returns its figures. `bench/peers/sidekiq.rb` has the same roles in Ruby.
+// options and functions to talk to the harness (`say`, `go`, `stop`), and returns its figures. `bench/peers/sidekiq.rb` has the same roles in Ruby.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Effects } from './effects.js'
 
@@ -15,6 +15,15 @@ export function cpuMicros() {
 }
 
 export const megabytes = () => process.resourceUsage().maxRSS / 1024
+
+/** Runs jobs in `concurrency` slots. */
+export function runAll(jobs, concurrency, run) {
+  let next = 0
+  const slot = async () => {
+    while (next < jobs.length) await run(jobs[next++])
+  }
+  return Promise.all(Array.from({ length: Math.min(concurrency, jobs.length) }, slot))
+}
 
 /** Arguments of job `number`, about `payload` bytes as JSON. */
 export function argsOf(number, payload, ...more) {

@@ -10,6 +10,8 @@ export function gemVersion(gem, constant) {
   return versions.get(gem)
 }
 
+export const rubyVersion = () => askRuby('puts RUBY_VERSION')
+
 function askRuby(code) {
   try {
     return execFileSync('ruby', ['-e', code], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()

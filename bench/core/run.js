@@ -43,10 +43,11 @@ export async function runPlan(plan, { rounds, jobs, warmup, quick, deep }) {
         for (const peer of round % 2 === 0 ? peers : peers.toReversed()) {
           const title = `${workload.name}, ${peer.name}`
           if (failed.has(title)) continue
-          const store = await stores.fresh(peer)
           const { folder } = stores
-          const start = (role, options) => startRole(peer, role, { url: store.url, ...options })
+          let store
           try {
+            store = await stores.fresh(peer)
+            const start = (role, options) => startRole(peer, role, { url: store.url, ...options })
             const figures = await workload.measure({
               peer,
               store,
@@ -61,10 +62,10 @@ export async function runPlan(plan, { rounds, jobs, warmup, quick, deep }) {
           } catch (error) {
             endAll()
             failed.add(title)
-            failures.push(`${title}: ${error.message.split('\n').slice(0, 2).join(': ')}`)
+            failures.push(`${title}: ${error.message.split('\n').slice(0, 2).filter(Boolean).join(' ')}`)
             process.stderr.write(`round ${round + 1}/${rounds}  ${title} FAILED: ${error.stack}\n`)
           }
-          await store.close()
+          await store?.close()
         }
       }
       round++

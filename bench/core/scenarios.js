@@ -6,6 +6,8 @@ import { quantile } from './statistics.js'
 const DEFAULTS = { payload: 100, queues: 1, concurrency: 50, processes: 1, handler: 'noop' }
 /** An idle worker is measured this long after its start. */
 const SETTLE_MS = 1000
+/** With fewer jobs a p99 is that of a handful. */
+const LEAST_FOR_P99 = 1000
 /** A worker that ran no job for this long has lost the rest. */
 const STALLED_MS = 30_000
 
@@ -131,7 +133,12 @@ export async function measureLatency(bench, options) {
   await allDone([worker], total)
   const [{ waits, memory }] = await stopped(bench, [worker], all, total)
   const counted = waits.slice(warmup)
-  return { p50: quantile(counted, 0.5), p95: quantile(counted, 0.95), p99: quantile(counted, 0.99), memory }
+  return {
+    p50: quantile(counted, 0.5),
+    p95: quantile(counted, 0.95),
+    ...(counted.length >= LEAST_FOR_P99 && { p99: quantile(counted, 0.99) }),
+    memory,
+  }
 }
 
 /** Fills the queue to `depth`, then measures one process that runs jobs and adds as many. */
@@ -195,7 +202,8 @@ export async function measureCalibrated(bench, { jobs, share }) {
   const to = marks.at(-1)
   const perSecond = ((to[1] - from[1]) / (to[0] - from[0])) * 1000 * share
   const paced = Math.max(500, Math.round(perSecond * 2))
-  return measureLatency(bench, { jobs: paced, warmup: Math.round(paced / 4), perSecond })
+  const latency = await measureLatency(bench, { jobs: paced, warmup: Math.round(paced / 4), perSecond })
+  return { ...latency, sent: perSecond }
 }
 
 /** Measures how long a new process takes to its first job. */

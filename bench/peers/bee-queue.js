@@ -1,5 +1,6 @@
 // bee-queue with what its documentation advises for speed: no events, jobs neither kept nor stored by the producer.
 import { versionOf } from '../core/install.js'
+import { redisMissing } from '../core/programs.js'
 
 const nameOf = (queue) => `queue${queue}`
 
@@ -19,6 +20,7 @@ export default {
   title: 'bee-queue',
   order: 3,
   store: 'redis',
+  unavailable: redisMissing,
   fromNpm: true,
   version: () => versionOf('bee-queue'),
   async producer(options) {

@@ -1,5 +1,6 @@
 // BullMQ as its documentation says: a Worker for each queue, and finished jobs removed; all else as it comes.
 import { versionOf } from '../core/install.js'
+import { redisMissing } from '../core/programs.js'
 
 const nameOf = (queue) => `queue${queue}`
 
@@ -13,6 +14,7 @@ export default {
   title: 'BullMQ',
   order: 2,
   store: 'redis',
+  unavailable: redisMissing,
   fromNpm: true,
   version: () => versionOf('bullmq'),
   async producer({ url, queues }) {

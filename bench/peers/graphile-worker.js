@@ -1,5 +1,6 @@
 // graphile-worker 0.16, the last version that runs on Node 20, with its own defaults but for the slots and connections.
 import { versionOf } from '../core/install.js'
+import { postgresMissing } from '../core/programs.js'
 
 const nameOf = (queue) => `queue${queue}`
 const SCHEMA = 'graphile_worker'
@@ -15,13 +16,14 @@ async function openUtils(url) {
 export default {
   name: 'graphile-worker',
   title: 'graphile-worker',
-  order: 23,
+  order: 33,
   store: 'postgres',
   // It is slow, so a measurement has a tenth of the jobs.
   part: 0.1,
   lacks: ['depth'],
   comparedTo: 'highkiq-postgres',
   fromNpm: true,
+  unavailable: postgresMissing,
   version: () => versionOf('graphile-worker'),
   async producer({ url }) {
     const { utils } = await openUtils(url)

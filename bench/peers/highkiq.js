@@ -2,6 +2,7 @@
 import { isBuiltin } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { versionOf } from '../core/install.js'
+import { postgresMissing, redisMissing } from '../core/programs.js'
 
 const home = fileURLToPath(new URL('../..', import.meta.url))
 const quiet = { debug() {}, info() {}, warn() {}, error: console.error, child: () => quiet }
@@ -67,10 +68,12 @@ const sqlite = (driver, synchronous) => (path) => `sqlite:${path}?driver=${drive
 export default [
   highkiq('highkiq-redis', 'Highkiq on Redis', 1, 'redis', (url) => url, {
     isFast: true,
+    unavailable: redisMissing,
     version: () => `ioredis ${versionOf('ioredis', home)}`,
   }),
-  highkiq('highkiq-postgres', 'Highkiq on PostgreSQL', 21, 'postgres', (url) => url, {
+  highkiq('highkiq-postgres', 'Highkiq on PostgreSQL', 31, 'postgres', (url) => url, {
     version: () => `pg ${versionOf('pg', home)}`,
+    unavailable: postgresMissing,
   }),
   highkiq('highkiq-libsql', 'Highkiq on libsql', 11, 'sqlite', sqlite('libsql', 'full'), libsql),
   highkiq('highkiq-libsql-normal', 'Highkiq on libsql, normal', 12, 'sqlite', sqlite('libsql', 'normal'), libsql),

@@ -1,5 +1,6 @@
 // Ruby's Lowkiq as it is installed: ordered queues only, so it is measured where order is.
-import { gemVersion, pathOf } from '../core/ruby.js'
+import { redisMissing } from '../core/programs.js'
+import { gemVersion, pathOf, rubyVersion } from '../core/ruby.js'
 
 const version = () => gemVersion('lowkiq', 'Lowkiq::VERSION')
 
@@ -9,8 +10,8 @@ export default {
   order: 5,
   store: 'redis',
   lacks: ['waves', 'process', 'delays'],
-  version,
-  unavailable: () => (version() ? undefined : 'Ruby has no gem lowkiq'),
+  version: () => `${version()} on Ruby ${rubyVersion()}`,
+  unavailable: () => (version() ? redisMissing() : 'Ruby has no gem lowkiq'),
   program: (role) => ['ruby', pathOf('lowkiq.rb'), role],
   /** Ids that wait, over all shards. */
   async queued({ admin }) {

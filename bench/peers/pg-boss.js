@@ -1,7 +1,8 @@
 // pg-boss 10, the last version that runs on Node 20. Its `work` asks twice a second at most, so under load its own `fetch` and `complete` are
-// called in two loops, each with as many jobs as half of the slots; an idle loop asks twice a second, as `work` does.
+// called in two loops a queue, which share the slots; an idle loop asks twice a second, as `work` does.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { versionOf } from '../core/install.js'
+import { postgresMissing } from '../core/programs.js'
 
 const POLL_MS = 500
 const nameOf = (queue) => `queue${queue}`
@@ -20,13 +21,14 @@ const close = (boss) => boss.stop({ graceful: false, wait: true })
 export default {
   name: 'pg-boss',
   title: 'pg-boss',
-  order: 22,
+  order: 32,
   store: 'postgres',
   // It is slow, so a measurement has a tenth of the jobs.
   part: 0.1,
   lacks: ['depth'],
   comparedTo: 'highkiq-postgres',
   fromNpm: true,
+  unavailable: postgresMissing,
   version: () => versionOf('pg-boss'),
   async producer(options) {
     const boss = await openBoss(options)
@@ -39,7 +41,9 @@ export default {
   },
   async worker(options, handler) {
     const boss = await openBoss(options)
-    const batchSize = Math.max(1, Math.ceil(options.concurrency / 2))
+    const { concurrency, queues } = options
+    const loopsPerQueue = concurrency < 2 * queues ? 1 : 2
+    const batchSize = Math.max(1, Math.floor(concurrency / (loopsPerQueue * queues)))
     let stopped = false
     async function loop(name) {
       while (!stopped) {
@@ -53,8 +57,8 @@ export default {
         await boss.complete(name, ids)
       }
     }
-    const names = Array.from({ length: options.queues }, (_, queue) => nameOf(queue))
-    const loops = names.flatMap((name) => [loop(name), loop(name)])
+    const names = Array.from({ length: queues }, (_, queue) => nameOf(queue))
+    const loops = names.flatMap((name) => Array.from({ length: loopsPerQueue }, () => loop(name)))
     return {
       async close() {
         stopped = true

@@ -3,6 +3,8 @@
 // run, the call for the other is on its way. On an empty queue it waits with BLMOVE.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { versionOf } from '../core/install.js'
+import { redisMissing } from '../core/programs.js'
+import { runAll } from '../core/roles.js'
 
 /** The most jobs that a call fetches. */
 const BATCH = 100
@@ -37,6 +39,7 @@ export default {
   title: 'Redis, one script in a loop',
   order: 9,
   store: 'redis',
+  unavailable: redisMissing,
   isRaw: true,
   isFast: true,
   lacks: ['delays'],
@@ -57,14 +60,7 @@ export default {
     let closing = false
     let isWaiting = false
     const fetch = (list) => redis.settleAndFetch(queues + 1, own[list], ...names, BATCH)
-    /** Runs `concurrency` jobs at a time. */
-    function runAll(texts) {
-      let next = 0
-      const slot = async () => {
-        while (next < texts.length) await handler(JSON.parse(texts[next++]).args)
-      }
-      return Promise.all(Array.from({ length: Math.min(concurrency, texts.length) }, slot))
-    }
+    const run = (texts) => runAll(texts, concurrency, (text) => handler(JSON.parse(text).args))
     async function wait(list) {
       if (queues > 1) return sleep(1, [])
       isWaiting = true
@@ -77,14 +73,14 @@ export default {
       let texts = await fetch(list)
       while (!closing) {
         const other = fetch(1 - list)
-        await runAll(texts)
+        await run(texts)
         const wasEmpty = texts.length === 0
         texts = await other
         list = 1 - list
         // After two empty answers no list has jobs that are done.
         if (wasEmpty && texts.length === 0 && !closing) texts = await wait(list)
       }
-      await runAll(texts)
+      await run(texts)
       await redis.del(...own)
       await redis.quit()
     }

@@ -3,6 +3,10 @@
 import { isBuiltin } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { versionOf } from '../core/install.js'
+import { runAll } from '../core/roles.js'
+
+/** The most jobs of a transaction: as many as a call of Highkiq settles and fetches. */
+const BATCH = 200
 
 const home = new URL('../..', import.meta.url).pathname
 const OPEN = {
@@ -57,11 +61,11 @@ function raw(name, title, order, driver, synchronous) {
         while (!closing) {
           db.exec('BEGIN IMMEDIATE')
           if (last) settle.run(last[0], last[1], process.pid)
-          const rows = fetch.all(concurrency)
+          const rows = fetch.all(BATCH)
           last = rows.length > 0 ? [rows[0].id, rows.at(-1).id] : undefined
           if (last) claim.run(process.pid, ...last)
           db.exec('COMMIT')
-          await Promise.all(rows.map(async ({ body }) => handler(JSON.parse(body))))
+          await runAll(rows, concurrency, ({ body }) => handler(JSON.parse(body)))
           // A free moment for timers, as any worker leaves one.
           await (last ? new Promise((resume) => setImmediate(resume)) : sleep(1))
         }

@@ -1,5 +1,6 @@
 // Ruby's Sidekiq as it is installed. Its open-source fetch loses the running jobs of a killed process.
-import { gemVersion, pathOf } from '../core/ruby.js'
+import { redisMissing } from '../core/programs.js'
+import { gemVersion, pathOf, rubyVersion } from '../core/ruby.js'
 
 const version = () => gemVersion('sidekiq', 'Sidekiq::VERSION')
 
@@ -9,8 +10,8 @@ export default {
   order: 4,
   store: 'redis',
   lacks: ['waves', 'depth'],
-  version,
-  unavailable: () => (version() ? undefined : 'Ruby has no gem sidekiq'),
+  version: () => `${version()} on Ruby ${rubyVersion()}`,
+  unavailable: () => (version() ? redisMissing() : 'Ruby has no gem sidekiq'),
   program: (role) => ['ruby', pathOf('sidekiq.rb'), role],
   async queued({ admin }, { queues }) {
     let sum = (await admin.zcard('schedule')) + (await admin.zcard('retry')) + (await admin.zcard('dead'))

@@ -2,12 +2,22 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { FIGURES, figureOf } from '../core/figures.js'
 import { ratiosOf } from '../core/ratios.js'
-import { FAST_PART } from '../core/registry.js'
 import { summarize } from '../core/statistics.js'
+import { IDLE } from '../workloads/latency.js'
 import { barPlot, coloursOf, linePlot } from './svg.js'
 
 const DOCS = new URL('../../docs/', import.meta.url)
 const IMAGES = new URL('images/benchmarks/', DOCS)
+/** The counted jobs of the idle latency. */
+const LATENCY_JOBS = IDLE.jobs - IDLE.warmup
+/** What to know of some peers. */
+const REMARKS = {
+  'pg-boss':
+    '- **pg-boss and graphile-worker** run a tenth of the jobs, and not the deep queues. pg-boss is driven by its `fetch` and `complete`, because its `work` polls at most twice a second; its maintenance is off. graphile-worker has 50 connections, pg-boss 10, Highkiq 5. Both are the last versions for Node 20.',
+  sidekiq:
+    '- **Sidekiq** is an old version. Its free fetch loses the running jobs of a killed process. It looks for delayed jobs about every 5 seconds.',
+  plainjob: '- **plainjob** looks for jobs once a second.',
+}
 /** A peer counts as better from this difference on. */
 const CLEARLY = 0.05
 
@@ -18,7 +28,7 @@ const GLANCE = [
   ['in bulk, /s', 'enqueue.bulk', 'rate'],
   ['process no-ops, /s', 'process.noop', 'rate'],
   ['client CPU, µs', 'process.noop', 'client'],
-  ['Redis CPU, µs', 'process.noop', 'redis'],
+  ['server CPU, µs', 'process.noop', 'redis'],
   ['memory, MB', 'process.noop', 'memory'],
   ['bytes a job', 'process.noop', 'bytes'],
   ['idle latency p50, ms', 'latency.idle', 'p50'],
@@ -65,13 +75,13 @@ export function renderPages(results, groups, allPeers) {
   }
   const page = [
     '# Benchmarks',
-    'This page shows Highkiq beside other queues and beside raw commands. Raw commands store, fetch and remove jobs in a loop, without retries or statistics. `npm run bench` measures it all and writes this page, and [all figures](benchmark-figures.md).',
+    'This page shows Highkiq beside other queues and beside raw commands. Raw commands store, fetch and remove jobs in a loop, without retries or statistics. `npm run bench` measures all of this, and writes this page and [all figures](benchmark-figures.md).',
     ...conditions(results),
     '## At a glance',
-    'CPU, memory and bytes are those of no-op jobs. The best figure of a column is bold. Raw commands take no part in that.',
+    'CPU, memory and bytes are those of no-op jobs. The best figure of a column is bold, for each store; raw commands are not compared.',
     glance(results.cells, peers),
     '## The ratios',
-    'A ratio is the median over the rounds, because machines drift; a round measures both sides within seconds. `npm run bench -- --check` compares these ratios with a new run.',
+    'A ratio is the median over the rounds, because machines drift. A round measures both sides one after the other; those of `cost.…` are some minutes apart in a whole run. `npm run bench -- --check` compares these ratios with a new run.',
     ratioTable(results, groups, peers),
     '## Where peers are better',
     ...better(results, groups, peers),
@@ -79,8 +89,9 @@ export function renderPages(results, groups, allPeers) {
     '## Left out',
     ...leftOut(results),
     '## Measure it yourself',
-    'The first run installs the other queues into `bench/peers`. [CONTRIBUTING.md](../CONTRIBUTING.md#how-to-add-) says how to add a peer or a workload.',
-    '```sh\nnpm run bench                      # everything\nnpm run bench -- --quick --json    # the ratios, in 4 minutes\nnpm run bench -- --only process --peers highkiq-redis,bullmq\n```',
+    'You need Linux, a clone of the repository with `npm ci` and `npm run build`, and the Debian packages `redis-server` and `postgresql`. For Sidekiq you also need Ruby and `gem install sidekiq`. Queues that can’t run are left out.',
+    'A whole run takes about an hour. It writes this page, [all figures](benchmark-figures.md) and `bench/results/latest.json`. The first run installs the other queues into `bench/peers`. [CONTRIBUTING.md](../CONTRIBUTING.md#how-to-add-) says how to add a peer or a workload.',
+    '```sh\nnpm run bench                      # everything\nnpm run bench -- --quick --json    # the ratios, in 4 minutes\nnpm run bench -- --check           # compares them with the published ones\nnpm run bench -- --only process --peers highkiq-redis,bullmq\n```',
   ].join('\n\n')
   const figures = [
     '# All figures of the benchmarks',
@@ -90,7 +101,7 @@ export function renderPages(results, groups, allPeers) {
   return { page: `${page}\n`, figures: `${figures}\n`, images }
 }
 
-function conditions({ at, machine, quick, jobs, rounds, seconds, versions }) {
+function conditions({ at, commit, machine, quick, jobs, fastPart, rounds, seconds, versions }) {
   const { node, cpu, cores, memory, load } = machine
   return [
     [
@@ -102,10 +113,18 @@ function conditions({ at, machine, quick, jobs, rounds, seconds, versions }) {
       ...(quick
         ? ['- **Only the ratios**: this run measured only the workloads and queues that the ratios need (`--quick`).']
         : []),
-      `- **Run**: ${at.slice(0, 10)}, ${rounds} interleaved ${rounds === 1 ? 'round' : 'rounds'}, ${count(jobs)} counted jobs a measurement after ${count(jobs / 2)} that warm up, ${Math.round(seconds / 60)} minutes. Where a job takes microseconds, Highkiq on Redis and SQLite and raw commands run ${FAST_PART} times as many of both: fewer are over before Node has compiled the code, and a worker lives for hours.`,
-      `- **Machine**: ${cpu}, ${cores} cores, ${memory} GB, Node ${node}, load ${load} before the run. Clients, workers and Redis share it.`,
-      '- **Redis** keeps nothing on disk. **SQLite** uses WAL: `full` durability unless the title says “normal”. **PostgreSQL** syncs each commit; its other libraries run a tenth of the jobs, and not the deep queues.',
-      '- **Effects**: every job has a number. A job that does not run exactly once fails the run.',
+      `- **Run**: ${at.slice(0, 10)}${commit ? `, commit ${commit}` : ''}, ${rounds} interleaved ${rounds === 1 ? 'round' : 'rounds'}, ${Math.round(seconds / 60)} minutes.`,
+      `- **Jobs**: ${count(jobs)} counted ones a measurement, after half as many that warm up. Slow workloads have fewer: a fifth for single pushes, a twentieth for jobs that compute, a tenth for pushes of 10 kB, ${LATENCY_JOBS} for the idle latency.`,
+      ...(fastPart
+        ? [
+            `- **More jobs**: all queues run ${fastPart} times as many in waves and in bulk; Highkiq on Redis and SQLite and raw commands also where a job takes microseconds. Fewer are over before Node has compiled the code, and a worker lives for hours. Their memory is that of more jobs, too.`,
+          ]
+        : []),
+      `- **Machine**: ${cpu}, ${cores} cores, ${memory} GB, Node ${node}, load ${load} before the run. Clients, workers and servers share it.`,
+      '- **Redis** keeps nothing on disk. **SQLite** uses WAL: `full` durability unless the title says “normal”. **PostgreSQL** syncs each commit.',
+      ...Object.entries(REMARKS).flatMap(([name, remark]) => (versions[name] ? [remark] : [])),
+      '- **Logs** are off in all queues.',
+      '- **Effects**: every job has a number. A measurement with a job that does not run exactly once is listed as failed, without figures.',
       `- **Versions**: ${Object.entries(versions)
         .filter(([name]) => !name.startsWith('highkiq') && !name.startsWith('raw'))
         .map(([name, version]) => `${name} ${version}`)
@@ -138,14 +157,17 @@ function tableOf(byPeer, peers) {
 function glance(cells, peers) {
   const columns = GLANCE.map(([, workload, figure]) => {
     const values = new Map(peers.map((peer) => [peer, summaryOf(cells[workload], peer.name, figure)?.median]))
-    const known = [...values].flatMap(([peer, value]) => (peer.isRaw || value === undefined ? [] : [value]))
-    const best = FIGURES[figure].better === 'more' ? Math.max(...known) : Math.min(...known)
-    return { values, best }
+    const best = FIGURES[figure].better === 'more' ? Math.max : Math.min
+    const bestOf = (store) => {
+      const rivals = [...values].filter(([peer, value]) => peer.store === store && !peer.isRaw && value !== undefined)
+      return best(...rivals.map(([, value]) => value))
+    }
+    return { values, bestOf }
   })
-  const cellOf = (peer, { values, best }) => {
+  const cellOf = (peer, { values, bestOf }) => {
     const value = values.get(peer)
     if (value === undefined) return ''
-    return value === best && !peer.isRaw ? `**${count(value)}**` : count(value)
+    return value === bestOf(peer.store) && !peer.isRaw ? `**${count(value)}**` : count(value)
   }
   return table(
     ['', ...GLANCE.map(([title]) => title)],
@@ -224,18 +246,20 @@ function ratioTable({ ratios, driver }, groups, peers) {
 export function betterPeers({ cells }, groups, peers) {
   const rivals = peers.filter((peer) => !peer.app && !peer.isRaw)
   return groups.flatMap(({ workloads }) =>
-    workloads.flatMap(({ name, title }) =>
-      rivals.flatMap((peer) =>
-        Object.entries(FIGURES).flatMap(([figure, { title: unit, better }]) => {
-          const theirs = summaryOf(cells[name], peer.name, figure)?.median
-          const own = summaryOf(cells[name], peer.comparedTo ?? 'highkiq-redis', figure)?.median
-          if (theirs === undefined || own === undefined) return []
-          if (figure === 'cost') return []
-          const lead = better === 'more' ? theirs / own : own / theirs
-          return lead > 1 + CLEARLY ? [{ workload: name, title, peer: peer.title, unit, theirs, own }] : []
-        }),
+    workloads
+      .filter(({ isOwnRate }) => !isOwnRate)
+      .flatMap(({ name, title }) =>
+        rivals.flatMap((peer) =>
+          Object.entries(FIGURES).flatMap(([figure, { title: unit, better }]) => {
+            const theirs = summaryOf(cells[name], peer.name, figure)?.median
+            const own = summaryOf(cells[name], peer.comparedTo ?? 'highkiq-redis', figure)?.median
+            if (theirs === undefined || own === undefined) return []
+            if (figure === 'cost') return []
+            const lead = better === 'more' ? theirs / own : own / theirs
+            return lead > 1 + CLEARLY ? [{ workload: name, title, peer: peer.title, figure, unit, theirs, own }] : []
+          }),
+        ),
       ),
-    ),
   )
 }
 
@@ -245,20 +269,30 @@ function better(results, groups, peers) {
     return [
       'In this run, no measured figure of another queue is better by more than 5% than that of Highkiq on the same store.',
     ]
+  const memory = rows.filter(({ figure }) => figure === 'memory')
+  const others = rows.filter(({ figure }) => figure !== 'memory')
   return [
     'Each row is a figure of another queue that is better by more than 5% than that of Highkiq on the same store.',
     table(
       ['workload', 'figure', 'queue', 'its figure', 'Highkiq’s'],
-      rows.map(({ workload, unit, peer, theirs, own }) => [`\`${workload}\``, unit, peer, count(theirs), count(own)]),
+      others.map(({ workload, unit, peer, theirs, own }) => [`\`${workload}\``, unit, peer, count(theirs), count(own)]),
     ),
+    ...(memory.length > 0 ? ['The peak of memory, in MB:', memoryTable(memory)] : []),
   ]
+}
+
+function memoryTable(rows) {
+  return table(
+    ['workload', 'queue', 'its memory', 'Highkiq’s'],
+    rows.map(({ workload, peer, theirs, own }) => [`\`${workload}\``, peer, count(theirs), count(own)]),
+  )
 }
 
 function leftOut({ absent, failures, cells }) {
   const rows = Object.entries(absent).map(([name, reason]) => `- \`${name}\`: ${reason}.`)
   if (failures.length > 0) rows.push(...failures.map((failure) => `- Failed: ${failure}`))
   if (!cells['depth.1e7']) rows.push('- 10,000,000 queued jobs: only `--deep` measures them.')
-  rows.push('- A queue without the needed feature is missing from the table of a workload.')
+  rows.push('- A table lists only the queues that have the feature.')
   return [rows.join('\n')]
 }
 

@@ -51,7 +51,7 @@ export default {
   workloads: DEPTHS.map((power) => ({
     name: `depth.1e${power}`,
     title: `${(10 ** power).toLocaleString('en')} queued`,
-    isBrief: true,
+    manyJobs: 'fast peers',
     needs: ['process', 'depth'],
     // The others need a minute to add a million jobs.
     for: (peer) => power < 6 || peer.app || peer.isRaw,

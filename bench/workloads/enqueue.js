@@ -11,11 +11,11 @@ export default {
   name: 'enqueue',
   order: 1,
   title: 'Enqueue',
-  text: 'One process adds jobs with 100 bytes of arguments. Afterwards a worker runs them all, which counts the effects.',
+  text: 'One process adds jobs with 100 bytes of arguments. Afterwards a worker runs them all, which counts the effects. Highkiq sends the pushes of a wave in one call.',
   workloads: [
     enqueue('single', 'one after the other', [], 0.2, { way: 'single' }),
-    { ...enqueue('waves', 'waves of 1,000 at once', ['waves'], 1, { way: 'waves' }), isBrief: true },
-    { ...enqueue('bulk', '1,000 in a call', [], 1, { way: 'bulk' }), isBrief: true },
+    { ...enqueue('waves', 'waves of 1,000 at once', ['waves'], 1, { way: 'waves' }), manyJobs: 'all peers' },
+    { ...enqueue('bulk', '1,000 in a call', [], 1, { way: 'bulk' }), manyJobs: 'all peers' },
     enqueue('bulk-10kB', '1,000 in a call, 10 kB each', [], 0.1, { way: 'bulk', payload: 10_000 }),
   ],
 }

@@ -36,7 +36,7 @@ export default {
   workloads: Object.entries(ALL).map(([name, { title, ...options }]) => ({
     name: `features.${name}`,
     title,
-    isBrief: true,
+    manyJobs: 'fast peers',
     needs: ['app'],
     named: true,
     measure: ({ jobs, warmup, ...bench }) => measureOwn(bench, 'features:run', { jobs, warmup, ...options }),

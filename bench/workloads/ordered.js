@@ -62,7 +62,7 @@ export default {
     ...Object.keys(WAYS).map((way) => ({
       name: `ordered.${way}`,
       title: TITLES[way],
-      isBrief: true,
+      manyJobs: 'fast peers',
       needs: ['app'],
       measure: ({ jobs, warmup, ...bench }) =>
         measureOwn(bench, `ordered:${way}`, { jobs, warmup: Math.floor(warmup / 2) }),

@@ -10,7 +10,7 @@ export default {
   workloads: PROCESSES.map((processes) => ({
     name: `processes.${processes}`,
     title: `${processes} processes`,
-    isBrief: true,
+    manyJobs: 'fast peers',
     needs: ['process', 'processes'],
     measure: ({ jobs, warmup, ...bench }) => measureProcess(bench, { jobs, warmup: warmup * processes, processes }),
   })),

@@ -6,7 +6,7 @@ function queuesOf(queues, more = {}) {
   return {
     name: `queues.${queues}${more.strict ? '-strict' : ''}`,
     title: `${queues} queues${more.strict ? ' in strict order' : ''}`,
-    isBrief: true,
+    manyJobs: 'fast peers',
     needs: ['process', more.strict ? 'app' : 'queues'],
     measure: (bench) => measureProcess(bench, { jobs: bench.jobs, warmup: bench.warmup, queues, ...more }),
   }

@@ -38,7 +38,7 @@ export default {
   workloads: Object.keys(WAYS).map((way) => ({
     name: `tracked.${way}`,
     title: TITLES[way],
-    isBrief: true,
+    manyJobs: 'fast peers',
     needs: ['app'],
     measure: ({ jobs, warmup, ...bench }) => measureOwn(bench, `tracked:${way}`, { jobs, warmup }),
   })),

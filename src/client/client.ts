@@ -38,7 +38,7 @@ export interface ClientOptions extends JobWriterOptions, Omit<RequestContext, 's
   /** Opens another store. @throws UNKNOWN_STORE, INVALID_OPTION */
   open: (url: string) => Store
   random: () => number
-  /** Gives the holder of a lock the arguments of a refused push; see DirectTarget.replaceHolder. */
+  /** Replaces the arguments of the job that has the lock by those of a refused push; see DirectTarget.replaceHolder. */
   replaceHolder: (store: Store, payload: Payload, conflict: Conflict) => Promise<boolean>
   /** Runs `work` with the values that came with a payload. */
   within: (payload: Payload, work: () => unknown) => unknown

@@ -111,7 +111,7 @@ export interface PushTarget {
   pushEach<Args extends unknown[]>(pipe: PushPipe, bulk: Bulk<Args>): Promise<(string | null)[]>
   /** Resolves with the number of items. @throws PushError */
   pushOrdered(request: OrderedPushRequest): Promise<number>
-  /** Takes batches, in targets that store them with other jobs. Without it, they are work apart. */
+  /** Adds a batch to what this target stores in one step. Without this method, `apart` stores the batch. */
   pushBatch?(collect: () => Promise<BatchItem>): Promise<void>
   /** Runs work that writes to the store in several steps. @throws INVALID_OPTION if this target can't include it */
   apart<T>(what: string, work: () => Promise<T>): Promise<T>

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkEffects, Effects } from '../../bench/core/effects.js'
 import { parseOptions } from '../../bench/core/options.js'
 import { baseRatiosOf, compareRatios, computeRatios, ratiosIn, ratiosOf } from '../../bench/core/ratios.js'
-import { loadGroups, loadPeers } from '../../bench/core/registry.js'
+import { FAST_PART, loadGroups, loadPeers, partOf } from '../../bench/core/registry.js'
 import { planOf } from '../../bench/core/run.js'
 import { halfSpread, median, quantile, summarize } from '../../bench/core/statistics.js'
 import { renderPages } from '../../bench/report/page.js'
@@ -195,6 +195,17 @@ describe('options', () => {
   })
 })
 
+test.each([
+  [{}, { isFast: true }, 1],
+  [{}, { part: 0.1 }, 0.1],
+  [{ manyJobs: 'fast peers' }, {}, 1],
+  [{ manyJobs: 'fast peers' }, { isFast: true }, FAST_PART],
+  [{ manyJobs: 'all peers' }, {}, FAST_PART],
+  [{ manyJobs: 'all peers' }, { part: 0.1 }, 0.1 * FAST_PART],
+])('in the workload %j the peer %j runs the share %d of the jobs', (workload, peer, part) => {
+  expect(partOf(workload, peer)).toBe(part)
+})
+
 describe('report', () => {
   const cell = (rate: number, memory: number) => ({ rate, client: 5, redis: 3, memory, bytes: 200 })
   const results = {
@@ -225,9 +236,25 @@ describe('report', () => {
     expect(figures).toContain(row)
     expect(page).not.toContain(row)
     expect(page).toContain('| `process.noop.redis/bullmq` | 7.5 | 7–8 |')
-    expect(page).toContain('| `process.noop` | memory, MB | BullMQ | 60 | 90 |')
+    expect(page).toContain('| `process.noop` | BullMQ | 60 | 90 |')
     expect(page).not.toContain('| `process.noop` | jobs/s |')
     expect(page).toContain('- `lowkiq`: Ruby has no gem lowkiq.')
+  })
+
+  test('says how many more jobs ran where the results have more', async () => {
+    const [peers, groups] = await Promise.all([loadPeers(), loadGroups()])
+    expect(renderPages({ ...results, fastPart: 4 }, groups, peers).page).toContain('all queues run 4 times as many')
+    expect(renderPages(results, groups, peers).page).not.toContain('times as many')
+  })
+
+  test('marks the best figure of each store', async () => {
+    const [peers, groups] = await Promise.all([loadPeers(), loadGroups()])
+    const versions = { ...results.versions, 'highkiq-libsql': 'libsql 0.5' }
+    const noop = { ...results.cells['process.noop'], 'highkiq-libsql': [cell(60_000, 80)] }
+    const { page } = renderPages({ ...results, versions, cells: { 'process.noop': noop } }, groups, peers)
+    expect(page).toMatch(/\| Highkiq on Redis \|.*\*\*125,000\*\*/)
+    expect(page).toMatch(/\| Highkiq on libsql \|.*\*\*60,000\*\*/)
+    expect(page).toMatch(/\| Redis, one script in a loop \|(?!.*\*\*)/)
   })
 
   test('calls a run on a busy machine, or with fewer than three rounds, a trial', async () => {
@@ -284,12 +311,12 @@ describe('--check against other results', () => {
   const driver = isBuiltin('node:sqlite') ? 'node' : 'libsql'
 
   /** Compares with results whose only ratio is this one. */
-  async function check(median: number) {
+  async function check(median: number, fastPart: number | undefined = FAST_PART) {
     const folder = mkdtempSync(join(tmpdir(), 'highkiq-bench-test-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     const path = join(folder, 'before.json')
     const before = { median, min: median, max: median, rounds: [median] }
-    writeFileSync(path, JSON.stringify({ driver, jobs: 1000, ratios: { [ratio]: before } }))
+    writeFileSync(path, JSON.stringify({ driver, jobs: 1000, fastPart, ratios: { [ratio]: before } }))
     const about = [
       '--only',
       'process.noop',
@@ -317,6 +344,13 @@ describe('--check against other results', () => {
 
   test('it exits with 0 when a ratio rose', async () => {
     expect(await check(1e-6)).toMatchObject({ code: 0 })
+  })
+
+  test('it refuses results of other numbers of jobs', async () => {
+    expect(await check(1, 1)).toEqual({
+      code: 2,
+      stderr: '--check needs results with the same numbers of jobs: run npm run bench once to write them\n',
+    })
   })
 
   test('it refuses a file that holds no results', async () => {

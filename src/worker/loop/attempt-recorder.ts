@@ -25,7 +25,7 @@ export class AttemptRecorder {
     this.#wake = wake
   }
 
-  /** Records the start of an attempt if the store has a recording, which it is asked about when that is not known. */
+  /** Records the start of an attempt while the store has a recording. Asks the store first when that is unknown. */
   started(attempt: Attempt): void {
     const { recording } = this.#engine
     // If the attempt ends soon, its end records its start.

@@ -26,7 +26,7 @@ interface Sent extends Drained {
   requeues: boolean
   /** Whether it carries the events of its attempts. */
   isRecorded?: boolean
-  /** The cancellations that the worker knew: those of the jobs that the call ends are removed by it. */
+  /** The version of the cancellations that the worker knew. The call removes those of the jobs that it ends. */
   knownVersion?: number
 }
 

@@ -60,7 +60,7 @@ export class LimitChecks {
     else this.#options.start(attempt)
   }
 
-  /** Releases the room that a job was called for to the next one: the step that settles the attempt checks its limits. */
+  /** Gives the room that was kept for this job to the next one that waits: its settlement releases the slots. */
   releaseRoom(attempt: Attempt): void {
     if (!attempt.mayBeLimited) return
     try {

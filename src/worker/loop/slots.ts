@@ -332,7 +332,7 @@ export class Slots {
     if (settlement) this.#end(attempt, settlement)
   }
 
-  /** Sends a job whose settlement could not be made to the dead set, unchanged. Requeued, it would fail so for ever. */
+  /** Sends a job whose settlement could not be made to the dead set, unchanged. Requeued, it would fail the same way each time. */
   #endBroken(attempt: Attempt, thrown: unknown): void {
     if (this.running.isCurrent(attempt)) this.#endDeadUnchanged(attempt.fetched, thrown)
     this.#slotFreed()
