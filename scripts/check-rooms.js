@@ -183,6 +183,7 @@ const ROOMS = {
     'ordered/unowned-shards',
     'store/contract',
     'store/redis/server',
+    'store/postgres/server',
     'tasks',
     'transfer',
     'environment',

@@ -1,12 +1,14 @@
-/** Where `highkiq bench` works: in a namespace or a folder of its own, beside the data of the user. */
+/** Where `highkiq bench` works: in a namespace, schema or folder of its own, beside the data of the user. */
 
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Highkiq } from '../index.ts'
 import { messageOf } from '../job/errors.ts'
 import { megabytes } from '../job/plural.ts'
+import { onConnection } from '../store/postgres/server/pg.ts'
+import { readPostgresUrl } from '../store/postgres/server/url.ts'
 import { Connection } from '../store/redis/server/connection.ts'
 import { escapePattern } from '../store/redis/server/keys.ts'
 import { readRedisUrl } from '../store/redis/server/url.ts'
@@ -15,7 +17,8 @@ import { CliError } from './usage.ts'
 const BYTES_PER_JOB = 2000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-const HOST = hostname().replace(/\W/g, '')
+/** Short, because the name of a schema may have 55 bytes. */
+const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8)
 
 export interface BenchStore {
   hq: Highkiq
@@ -30,8 +33,9 @@ export interface BenchStore {
 
 /** @throws UNKNOWN_STORE, INVALID_OPTION; CliError when the store lacks room */
 export function openBenchStore(url: string, jobs: number): Promise<BenchStore> | BenchStore {
-  const name = `highkiq-bench-${HOST}-${process.pid}-${Date.now()}-${randomBytes(8).toString('hex')}`
-  return /^redis/i.test(url) ? openRedis(url, name, jobs) : openSqlite(url, name)
+  const name = `highkiq-bench-${HOST}-${process.pid}-${Date.now()}-${randomBytes(3).toString('hex')}`
+  if (/^redis/i.test(url)) return openRedis(url, name, jobs)
+  return /^postgres/i.test(url) ? openPostgres(url, name) : openSqlite(url, name)
 }
 
 /**
@@ -103,6 +107,32 @@ async function openRedis(url: string, name: string, jobs: number): Promise<Bench
       killed.delete(name)
       return [...killed]
     },
+  }
+}
+
+async function openPostgres(url: string, name: string): Promise<BenchStore> {
+  const options = readPostgresUrl(url)
+  const schema = name.replaceAll('-', '_')
+  const own = new URL(url)
+  own.searchParams.set('schema', schema)
+  const [{ version }] = await onConnection(options, async (client) => {
+    const { rows } = await client.query("SELECT current_setting('server_version') AS version")
+    return rows as [{ version: string }]
+  })
+  return {
+    hq: new Highkiq({ url: own.href }),
+    url: options.url,
+    server: `PostgreSQL ${version}`,
+    serverCpu: async () => null,
+    clean: () =>
+      onConnection(options, async (client) => {
+        const { rows } = await client.query<{ name: string }>(
+          "SELECT nspname AS name FROM pg_namespace WHERE nspname LIKE 'highkiq\\_bench\\_%' AND pg_get_userbyid(nspowner) = current_user",
+        )
+        const schemas = rows.map(({ name }) => name).filter((one) => isOurs(one.replaceAll('_', '-'), name))
+        for (const one of schemas) await client.query(`DROP SCHEMA IF EXISTS "${one}" CASCADE`)
+        return schemas.filter((one) => one !== schema)
+      }),
   }
 }
 

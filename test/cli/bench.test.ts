@@ -1,36 +1,40 @@
+import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, renameSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { Highkiq } from 'highkiq'
 import { expect } from 'vitest'
 import { runBench } from '#dist/cli/bench-run.js'
 import { until } from '../engine/bench.ts'
+import { emptyDatabase, returnDatabase } from '../postgres/databases.ts'
+import { sharedPostgres } from '../postgres/server.ts'
+import { onPostgres } from '../postgres/suite.ts'
 import { startServer } from '../redis/server.ts'
 import { onRedis } from '../redis/suite.ts'
 import { test } from './command.ts'
 import { runHere } from './in-process.ts'
 
 const timeout = 120_000
-const HOST = hostname().replace(/\W/g, '')
+const HOST = createHash('sha256').update(hostname()).digest('hex').slice(0, 8)
 /** No process has this pid. */
 const DEAD = 2 ** 30
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
 function nameOf({ host = HOST, pid = DEAD, age = 0 }: { host?: string; pid?: number; age?: number }): string {
-  return `highkiq-bench-${host}-${pid}-${Date.now() - age}-0123456789abcdef`
+  return `highkiq-bench-${host}-${pid}-${Date.now() - age}-012345`
 }
 
 const LATE = HOUR_MS + 1000
 const KILLED = [
   nameOf({ age: LATE }),
   nameOf({ pid: process.pid, age: LATE }),
-  nameOf({ host: 'elsewhere', age: DAY_MS + 1000 }),
+  nameOf({ host: 'e15e3e4e', age: DAY_MS + 1000 }),
 ]
 /** Runs that still go on, and what is none. */
 const OTHERS = [
   nameOf({}),
   nameOf({ pid: 1, age: LATE }),
-  nameOf({ host: 'elsewhere', age: LATE }),
+  nameOf({ host: 'e15e3e4e', age: LATE }),
   'highkiq-bench-results',
   'highkiq-bench',
 ]
@@ -169,5 +173,73 @@ onRedis('highkiq bench on Redis', () => {
       stdout: '',
       stderr: expect.stringMatching(/left \(maxmemory\), .*fewer --jobs/),
     })
+  })
+})
+
+onPostgres('highkiq bench on PostgreSQL', () => {
+  test('it works in a schema of its own and drops only such schemas, also after an error and Ctrl-C', {
+    timeout,
+  }, async ({ folder, onTestFinished }) => {
+    const [server, database] = [await sharedPostgres(), await emptyDatabase()]
+    onTestFinished(() => returnDatabase(database))
+    const query = (sql: string) => server.query(sql, [], database)
+    const schemas = async () => {
+      const rows = await query("SELECT nspname AS name FROM pg_namespace WHERE nspname LIKE 'highkiq%' ORDER BY 1")
+      return rows.map(({ name }) => name as string)
+    }
+    const schemaOf = (name: string) => name.replaceAll('-', '_')
+    for (const name of [...KILLED, ...OTHERS]) await query(`CREATE SCHEMA ${schemaOf(name)}`)
+    const foreign = schemaOf(nameOf({ age: LATE + 1 }))
+    await query(`CREATE SCHEMA ${foreign} AUTHORIZATION pg_monitor`)
+    const kept = ['highkiq', foreign, ...OTHERS.map(schemaOf)].sort()
+    const url = ['--url', server.url('?connections=3', database)]
+    await runHere(['enqueue', 'Mine', ...url])
+
+    const { code, stdout, stderr } = await runHere(['bench', '--jobs', '250', '--json', ...url])
+    expect([code, stderr]).toEqual([0, expect.stringContaining('highkiq: measuring: push in bulk\n')])
+    expect(JSON.parse(stdout)).toMatchObject({
+      store: server.url('?connections=3', database),
+      server: expect.stringMatching(/^PostgreSQL \d/),
+      ...MEASURED,
+    })
+    for (const name of KILLED) expect(stderr).toContain(`removed ${schemaOf(name)}, left by a killed run\n`)
+    expect(await schemas()).toEqual(kept)
+    const stats = JSON.parse((await runHere(['stats', '--json', ...url])).stdout)
+    expect(stats).toMatchObject({ enqueued: 1, processed: 0, processes: 0 })
+
+    const begin = async () => {
+      const running = folder.start(['bench', '--jobs', '1000000', ...url])
+      await running.says(/measuring: push/)
+      const [schema = ''] = (await schemas()).filter((name) => !kept.includes(name))
+      expect(schema).toMatch(new RegExp(`^highkiq_bench_${HOST}_${running.pid}_`))
+      return { running, schema }
+    }
+    const interrupted = await begin()
+    interrupted.running.kill('SIGINT')
+    expect(await interrupted.running.ended).toMatchObject({ code: 130, stdout: '' })
+    expect(await schemas()).toEqual(kept)
+
+    const failing = await begin()
+    await query(`ALTER SCHEMA ${failing.schema} RENAME TO ${schemaOf(nameOf({ age: LATE }))}`)
+    expect(await failing.running.ended).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining('dropped'),
+    })
+    expect(await schemas()).toEqual(kept)
+  })
+
+  test('it says so when there is no such database, or the user may not create a schema', async ({ onTestFinished }) => {
+    const server = await sharedPostgres()
+    await server.query('CREATE ROLE bench_reader LOGIN')
+    onTestFinished(() => server.query('DROP ROLE bench_reader').then(() => {}))
+    for (const [url, reason] of [
+      [server.url('', 'no_database'), 'does not exist'],
+      [server.url().replace(/\/\/\w+/, '//bench_reader'), 'permission denied'],
+    ]) {
+      const { code, stdout, stderr } = await runHere(['bench', '--url', url as string])
+      expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(`${reason}`)])
+      expect(stderr).toMatch(/^highkiq: .*: check the URL, and the rights of the user \(docs\/postgres\.md\)\n$/)
+    }
   })
 })

@@ -22,12 +22,13 @@ const EXAMPLES = `
 The jobs do nothing, so the figures are the cost of Highkiq and of the store. Each job must run exactly once; otherwise the
 exit code is 1. Without --jobs a measurement pushes for at most ${MAX_SECONDS} seconds.
 
-bench works beside your data: on Redis in a namespace of its own, on SQLite in a file in a folder of its own. No other
-worker runs its jobs, and no queue, total or process of yours changes. While it runs, other work is slower.
+bench works beside your data: on Redis in a namespace of its own, on PostgreSQL in a schema of its own, on SQLite in a file
+in a folder of its own. No other worker runs its jobs, and no queue, total or process of yours changes. While it runs, other
+work is slower.
 
 It removes all that it stored, also after Ctrl-C; on Redis it scans the keys of the whole database for that. Its namespaces
-and folders are named highkiq-bench-…: a later run removes those of runs that were killed on the same machine more than an
-hour ago, and those that are older than a day.
+and folders are named highkiq-bench-…, its schemas highkiq_bench_…: a later run removes those of runs that were killed on the
+same machine more than an hour ago, and those that are older than a day.
 
 Examples:
   highkiq bench
@@ -74,6 +75,7 @@ async function bench({ url, jobs, concurrency, json }: BenchCommandOptions): Pro
   const store = await openBenchStore(url ?? storeUrl() ?? 'sqlite:highkiq.db', jobs ?? 10_000)
   const interrupt = onInterrupt()
   try {
+    await store.hq.store.open()
     const limits = jobs === undefined ? { jobs: 10_000, maxSeconds: MAX_SECONDS } : { jobs, maxSeconds: Infinity }
     const { measurements, latencies } = await runBench(store, { ...limits, concurrency, signal: interrupt.signal })
     const share = (part: number) => Number((latencies[Math.floor(part * latencies.length)] as number).toFixed(2))

@@ -3,9 +3,8 @@
 import type { ClientBase } from 'pg'
 import { plural } from '../../../job/plural.ts'
 import { type Check, type CheckResult, type Finding, runChecks } from '../../contract.ts'
-import { explain } from './errors.ts'
 import { versionOf } from './migrate.ts'
-import { loadPg } from './pg.ts'
+import { onConnection } from './pg.ts'
 import { SCHEMA_VERSION } from './schema-version.ts'
 import type { PostgresOptions } from './url.ts'
 
@@ -125,13 +124,8 @@ const CHECKS: Record<string, Check<View>> = {
 }
 
 /** @throws STORE_UNREACHABLE, STORE_UNUSABLE when the server can't be examined at all */
-export async function diagnose(options: PostgresOptions): Promise<Finding[]> {
-  const pg = await loadPg()
-  const { connectionString, url } = options
-  const client = new pg.Client({ connectionString, application_name: 'highkiq', connectionTimeoutMillis: 5000 })
-  client.on('error', () => {})
-  try {
-    await client.connect()
+export function diagnose(options: PostgresOptions): Promise<Finding[]> {
+  return onConnection(options, async (client) => {
     const advice = 'Give the user the right to read it, or connect as another user'
     const findings: Finding[] = []
     // One connection answers one question at a time.
@@ -139,9 +133,5 @@ export async function diagnose(options: PostgresOptions): Promise<Finding[]> {
       findings.push(...(await runChecks({ [name]: check }, { options, client }, { severity: 'warning', advice })))
     }
     return findings
-  } catch (thrown) {
-    throw explain(url, thrown)
-  } finally {
-    await client.end().catch(() => undefined)
-  }
+  })
 }

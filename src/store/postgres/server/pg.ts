@@ -1,10 +1,13 @@
 /** The driver: `pg`, which the app installs. */
 
-import type { Pool, PoolConfig } from 'pg'
+import type { Client, Pool, PoolConfig } from 'pg'
 import { HighkiqError } from '../../../job/errors.ts'
 import { checkFiles } from '../../../job/open-files.ts'
 import { importOptional } from '../../../load/package.ts'
+import { endClient } from './ending.ts'
+import { explain } from './errors.ts'
 import { givenText } from './texts.ts'
+import type { PostgresOptions } from './url.ts'
 
 type Pg = typeof import('pg')
 
@@ -18,6 +21,28 @@ export async function loadPg(): Promise<Pg> {
   const pg = await importOptional('pg')
   if (pg) return pg as Pg
   throw new HighkiqError('NO_DRIVER', 'PostgreSQL needs the package pg: run "npm i pg"')
+}
+
+/** Returns what each connection to the server has. */
+export function configOf({ connectionString }: PostgresOptions) {
+  return { connectionString, application_name: 'highkiq', keepAlive: true, connectionTimeoutMillis: 5000 }
+}
+
+/** Runs `work` on a connection of its own, whose statements may take any time. */
+export async function onConnection<T>(options: PostgresOptions, work: (client: Client) => Promise<T>): Promise<T> {
+  const { Client } = await loadPg()
+  const client = new Client(configOf(options))
+  client.on('error', () => {
+    // `end` follows.
+  })
+  try {
+    await client.connect()
+    return await work(client)
+  } catch (thrown) {
+    throw explain(options.url, thrown)
+  } finally {
+    await endClient(client)
+  }
 }
 
 export function openPool(pg: Pg, config: PoolConfig): Pool {

@@ -6,7 +6,7 @@ import type { StepsOptions } from '../../../job/push-steps.ts'
 import { within } from '../../../job/wait.ts'
 import type { MigrationPlan } from '../../contract.ts'
 import { Database, Statements } from './database.ts'
-import { endClient, enderOf } from './ending.ts'
+import { enderOf } from './ending.ts'
 import {
   closedError,
   endsConnection,
@@ -21,7 +21,7 @@ import {
 import { writerLockOf } from './lock.ts'
 import { migrate, planMigration, versionOf } from './migrate.ts'
 import { channelOf, type Notification, Notifier } from './notifier.ts'
-import { loadPg, openPool } from './pg.ts'
+import { configOf, loadPg, onConnection, openPool } from './pg.ts'
 import { SCHEMA_VERSION } from './schema-version.ts'
 import type { PostgresOptions } from './url.ts'
 import { Writer } from './writer.ts'
@@ -223,12 +223,8 @@ export class StoreServer {
   }
 
   /** Returns what `open` would do to the schema. */
-  async planMigration(): Promise<MigrationPlan> {
-    try {
-      return await this.#onConnection((client) => planMigration(client, this.options))
-    } catch (thrown) {
-      throw explain(this.options.url, thrown)
-    }
+  planMigration(): Promise<MigrationPlan> {
+    return onConnection(this.options, (client) => planMigration(client, this.options))
   }
 
   /** Notes that a connection was ended. If its server takes no writes any more, the one that listens is opened again, too. */
@@ -245,22 +241,6 @@ export class StoreServer {
     }
   }
 
-  #config() {
-    const { connectionString } = this.options
-    return { connectionString, application_name: 'highkiq', keepAlive: true, connectionTimeoutMillis: 5000 }
-  }
-
-  /** Runs `work` on a connection of its own, whose statements may take any time. */
-  async #onConnection<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    const { Client } = await loadPg()
-    const client = await connect(new Client(this.#config()))
-    try {
-      return await work(client)
-    } finally {
-      await endClient(client)
-    }
-  }
-
   #opened(): Promise<Opened> {
     if (this.#closed) return Promise.reject(closedError(this.options.url))
     this.#opening ??= this.#open().catch((thrown) => {
@@ -274,7 +254,7 @@ export class StoreServer {
   async #open(): Promise<Opened> {
     const { connections, pooling, schema, url } = this.options
     const pg = await loadPg()
-    const config = { ...this.#config(), pipeline: true, query_timeout: QUERY_SECONDS * 1000 }
+    const config = { ...configOf(this.options), pipeline: true, query_timeout: QUERY_SECONDS * 1000 }
     const pool = openPool(pg, { ...config, max: connections })
     const endPool = enderOf(pool)
     // An error of a connection rejects the statement under way, and the pool opens another connection for the next one.
@@ -288,7 +268,7 @@ export class StoreServer {
     try {
       if (pooling === 'transaction') await checkIsolation(pool, url)
       if ((await versionOf(pool, schema)) !== SCHEMA_VERSION)
-        await this.#onConnection((client) => migrate(client, this.options))
+        await onConnection(this.options, (client) => migrate(client, this.options))
     } catch (thrown) {
       await endPool()
       throw thrown
