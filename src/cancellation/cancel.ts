@@ -56,9 +56,9 @@ export function limitsOf(jids: readonly string[], options: CancelOptions = {}): 
 }
 
 /**
- * Cancels a job whose cancellation is requested, so that no worker starts it any more. It searches in the direction in which
- * jobs move, and back, so that it can't miss a job that moves meanwhile. If there is no such job any more, it withdraws the
- * request.
+ * Cancels a job whose cancellation is requested, so that no worker starts it any more. It searches twice in the direction in
+ * which jobs move: a job that ran during the first search can only have moved on, to a set, a queue or the next worker. If there
+ * is no such job any more, it withdraws the request.
  * @param version that the request has returned
  */
 export async function cancelRequested(
@@ -78,8 +78,9 @@ export async function cancelRequested(
     (await search.inSets()) ??
     (await search.inQueues()) ??
     (await search.amongFetched()) ??
+    (await search.inSets()) ??
     (await search.inQueues()) ??
-    (await search.inSets())
+    (await search.amongFetched())
   const removed = async () => {
     if (search.met) await app.keepEnd(search.met, CANCELLED)
     return 'removed' as const

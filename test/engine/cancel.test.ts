@@ -537,7 +537,9 @@ test('cancelling while jobs fail and are retried: no job starts again after the 
   })
   for (const [answer, jid, runs] of answers) {
     expect(['removed', 'signalled']).toContain(answer)
-    expect(begun.all.filter((one) => one === jid)).toHaveLength(runs)
+    // A job that was fetched before the request may still have to begin.
+    const more = begun.all.filter((one) => one === jid).length - runs
+    expect(more).toBeLessThanOrEqual(answer === 'signalled' ? 1 : 0)
   }
   expect(await t.hq.store.jobSets.size('dead')).toBe(0)
 })
@@ -574,6 +576,41 @@ test.each(['retry', 'queue'] as const)(
     expect(await store.metrics.totals()).toMatchObject(nothing)
   },
 )
+
+test('a job that fails during the search, and is due again before the search comes to the retries, is found', async () => {
+  const t = bench()
+  const { store } = t.hq
+  await store.workers.join('o', { queues: ['default'], seconds: 60, host: 'here' })
+  const call = { now: Date.now(), started: [], settlements: [], fetch: { queues: [], n: 0 } }
+  const jid = (await t.hq.push({ class: 'J', args: [] })) as string
+  const { fetched } = await store.workers.settleAndFetch('o', { ...call, fetch: { queues: ['default'], n: 1 } })
+  const [{ text, ...job }] = fetched as [FetchedJob]
+  const failed = { text, score: 1 }
+  const again = { to: 'queue', queue: 'default', text, end: 'back' } as const
+  let hasFailed = false
+  const slow = withReplaced(store, {
+    workers: {
+      fetched: async (page) => {
+        const settlements = [
+          { ...job, move: { to: 'retry' as const, ...failed }, processed: 1 as const, failed: 1 as const },
+        ]
+        if (!hasFailed)
+          expect((await store.workers.settleAndFetch('o', { ...call, settlements })).settled).toEqual(['ok'])
+        hasFailed = true
+        return store.workers.fetched(page)
+      },
+    },
+    search: {
+      scanSet: async (set, needle, page) => {
+        if (hasFailed) await store.jobSets.swap('retry', [{ ...failed, to: again }], Date.now())
+        return store.search.scanSet(set, needle, page)
+      },
+    },
+  })
+  const other = new Highkiq({ store: slow, logger: t.log })
+  expect(await other.cancel(jid)).toBe('removed')
+  expect(await store.metrics.totals()).toMatchObject({ ...nothing, processed: 1, failed: 1 })
+})
 
 test('two callers that cancel the same job at once both get the answer', async () => {
   const t = bench()
