@@ -1,10 +1,21 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { NOW, toQueue, withBench } from '../conformance/bench.ts'
 import { postgres } from '../conformance/postgres.ts'
 import { until } from '../engine/bench.ts'
 import { startAnswerProxy } from './answer-proxy.ts'
 import { onPostgres } from './suite.ts'
+
+/** Lets the monotonic clock run ahead until the end of the test. Returns what moves it by some seconds more. */
+function clockAhead(): (seconds: number) => void {
+  const now = performance.now.bind(performance)
+  let ahead = 0
+  const mock = vi.spyOn(performance, 'now').mockImplementation(() => now() + ahead)
+  onTestFinished(() => mock.mockRestore())
+  return (seconds) => {
+    ahead += seconds * 1000
+  }
+}
 
 onPostgres('an answer that is lost', () => {
   test('the jobs of a fetch whose answer was lost are returned by the next one', () =>
@@ -62,6 +73,52 @@ onPostgres('an answer that is lost', () => {
       } finally {
         await store.close()
       }
+    }))
+
+  test('the jobs of a fetch whose answer was lost are returned also when the worker has no free slot for minutes', () =>
+    withBench(postgres, async (t) => {
+      await t.store.jobs.push([toQueue('q', t.job(1)), toQueue('q', t.job(2))], NOW)
+      const proxy = await startAnswerProxy(t.url)
+      const store = openStore(proxy.url)
+      const moveClock = clockAhead()
+      try {
+        await store.workers.join('w', { queues: ['q'], seconds: 30, host: 'h' })
+        const fetch = async (n: number) => {
+          const request = { now: NOW, started: [], settlements: [], fetch: { queues: ['q'], n } }
+          return (await store.workers.settleAndFetch('w', request)).fetched.map(({ text }) => text)
+        }
+        proxy.lose()
+        await expect(fetch(2)).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
+        expect(await fetch(1)).toEqual([t.job(1)])
+        moveClock(300)
+        expect(await fetch(1)).toEqual([t.job(2)])
+      } finally {
+        await store.close()
+      }
+    }))
+
+  test('a job whose end a new primary has not received runs again, also when the worker has no free slot for minutes', () =>
+    withBench(postgres, async (t) => {
+      const client = await t.connect()
+      const owner = await t.owner()
+      const moveClock = clockAhead()
+      await t.store.jobs.push([toQueue('q', t.job(1))], NOW)
+      const [job] = await t.fetch(owner, 'q')
+      await client.query('CREATE TABLE kept AS SELECT * FROM highkiq.fetched')
+      await t.settleAndFetch(owner, { settlements: [{ ...job, move: null, processed: 1, failed: 0 }] })
+      await client.query('INSERT INTO highkiq.fetched SELECT * FROM kept')
+      await client.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      )
+      // The connections are gone.
+      await until(() => t.store.workers.leases().then(Boolean, () => false))
+      const found: string[] = []
+      await until(async () => {
+        moveClock(300)
+        found.push(...(await t.fetch(owner, 'q')).map(({ text }) => text))
+        return found.length > 0
+      })
+      expect(found).toEqual([t.job(1)])
     }))
 
   test('a push whose answer was lost is reported as maybe stored', () =>

@@ -10,7 +10,10 @@ import { ticketOf } from '../queues/tickets.ts'
 import type { StoreServer } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
 
-/** How long after a lost answer or connection, and how often, the jobs of the owner are read. */
+/**
+ * How long after a lost answer or connection, and how often, the jobs of the owner are read. One search comes after that time,
+ * because the owner may have had no free slot in all of it; and further ones while they find jobs that the owner does not know.
+ */
 const SEARCH_MS = 60_000
 const INTERVAL_MS = 1000
 
@@ -24,7 +27,9 @@ interface Owner {
   /** While a search is under way: the tickets that the owner has known since its beginning. */
   knownMeanwhile?: Set<string>
   searchUntil: number
+  /** When the last search began, and when the next one may. */
   searchedAt: number
+  nextSearchAt: number
 }
 
 export class LostFetches {
@@ -42,10 +47,11 @@ export class LostFetches {
   async find(owner: string, n: number, queues: readonly string[]): Promise<FetchedJob[]> {
     const known = this.#owners.get(owner)
     const now = performance.now()
-    if (!known || known.knownMeanwhile || now < known.searchedAt + INTERVAL_MS) return []
-    const isAnswerLost = now <= known.searchUntil
-    if (!isAnswerLost && now > this.#server.lostAt + SEARCH_MS) return []
-    known.searchedAt = now
+    if (!known || known.knownMeanwhile || now < known.nextSearchAt) return []
+    const end = Math.max(known.searchUntil, this.#server.lostAt + SEARCH_MS)
+    if (known.searchedAt >= end && known.suspects.size === 0) return []
+    const isAnswerLost = known.searchedAt < known.searchUntil
+    known.nextSearchAt = now + INTERVAL_MS
     type Row = { queue: string; queueId: number; position: number; fetchNumber: number; text: string }
     const knownMeanwhile = new Set(known.tickets)
     known.knownMeanwhile = knownMeanwhile
@@ -54,6 +60,7 @@ export class LostFetches {
       .finally(() => {
         known.knownMeanwhile = undefined
       })
+    known.searchedAt = now
     const unknown = rows
       .map(({ queue, queueId, position, fetchNumber, text }) => ({
         base: queue,
@@ -64,7 +71,7 @@ export class LostFetches {
     known.suspects = new Set(unknown.map(({ job }) => job.ticket))
     const own = unknown.filter(({ base }) => queues.includes(base))
     // The next fetch may be from the other queues.
-    if (own.length < unknown.length) known.searchedAt = Number.NEGATIVE_INFINITY
+    if (own.length < unknown.length && now <= end) known.nextSearchAt = now
     return own.flatMap(({ job }) => (isAnswerLost || suspects.has(job.ticket) ? job : [])).slice(0, n)
   }
 
@@ -126,8 +133,9 @@ export class LostFetches {
         tickets: new Set(),
         sent: new Set(),
         suspects: new Set(),
-        searchUntil: 0,
+        searchUntil: Number.NEGATIVE_INFINITY,
         searchedAt: Number.NEGATIVE_INFINITY,
+        nextSearchAt: 0,
       }
       this.#owners.set(name, owner)
     }
