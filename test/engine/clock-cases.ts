@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
+import type { PushItem } from '#dist/store/contract.js'
 import { pathOf } from '../programs/program.ts'
 import { faketime } from '../redis/program.ts'
 import { bench, Heard, promptly, until } from './bench.ts'
@@ -111,6 +112,9 @@ export function clockCases(start: () => Promise<{ url: string; setClock(seconds:
     const { newest } = await store.events.record(null, Date.now())
     const jid = await Done.performAsync()
     await Dies.performAsync()
+    const push = (more: Pick<PushItem, 'once' | 'unique'>) =>
+      store.jobs.push([{ to: 'queue', queue: 'other', text: '{}', end: 'back', ...more }], Date.now())
+    await push({ once: 'repeated' })
     await store.cancellations.request('order-7', Date.now())
     const bid = await t.hq.batch({}, () => {})
     const worker = await t.work()
@@ -126,6 +130,8 @@ export function clockCases(start: () => Promise<{ url: string; setClock(seconds:
     await store.jobSets.prune('dead', 10_000, now / 1000 - 180 * 86_400)
     await store.jobSets.prune('finished', 10_000, now / 1000 - 3600)
     await store.unique.list({ limit: 100 }, now)
+    await push({ unique: { jid: 'other', claims: [{ key: 'other', ends: now + 60_000 }] } })
+    await push({ once: 'other' })
     await store.batches.prune(now, 100)
     await store.cancellations.request('other', now)
     await store.events.isRecording(now)
@@ -137,6 +143,8 @@ export function clockCases(start: () => Promise<{ url: string; setClock(seconds:
     expect(await store.jobSets.size('dead')).toBe(1)
     expect(await store.jobSets.size('finished')).toBe(1)
     expect(await Done.performAsync()).toBe(jid)
+    await push({ once: 'repeated' })
+    expect(await store.jobs.queues(['other'])).toMatchObject([{ size: 3 }])
     expect(await store.cancellations.among(['order-7'])).toEqual(['order-7'])
     expect(await t.hq.batches.get(bid)).not.toBe(null)
   })

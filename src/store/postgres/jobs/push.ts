@@ -75,7 +75,7 @@ export async function pushAll(db: Database, items: readonly PushItem[], now: num
       lengths.set(queue, length)
       return length
     }
-    const wanted = await notYetPushed(db, items, now)
+    const wanted = await notYetPushed(db, items)
     const locks = await UniqueLocks.open(db, wanted, now)
     for (const item of wanted) {
       const { maxLength } = item
@@ -112,13 +112,16 @@ export async function pushAllOrNone(
   throw queueFull('a job of this transaction', queue, maxLength)
 }
 
-/** Returns the items to store: all but those with an id in `once` that were pushed before. Remembers the ids. */
-async function notYetPushed(db: Database, items: readonly PushItem[], now: number): Promise<readonly PushItem[]> {
+/**
+ * Returns the items to store: all but those with an id in `once` that were pushed before. Remembers the ids, by the server's
+ * clock: a process whose own clock is ahead must not forget the ids of others.
+ */
+async function notYetPushed(db: Database, items: readonly PushItem[]): Promise<readonly PushItem[]> {
   const ids = items.flatMap(({ once }) => once ?? [])
   if (ids.length === 0) return items
-  const since = now - ONCE_SECONDS * 1000
-  await db.run(sql.queue.deleteOldPushes, since)
-  const stored = await db.all<{ jid: string }>(sql.queue.rememberPushes, ids, now, since)
+  const ms = ONCE_SECONDS * 1000
+  await db.run(sql.queue.deleteOldPushes, ms)
+  const stored = await db.all<{ jid: string }>(sql.queue.rememberPushes, ids, ms)
   const isNew = new Set(stored.map(({ jid }) => jid))
   // The store keeps one of several items with the same id.
   return items.filter(({ once }) => once === undefined || isNew.delete(once))

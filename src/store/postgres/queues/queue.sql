@@ -131,12 +131,12 @@ DELETE FROM hk.paused WHERE queue = $1;
 -- paused: returns the names of the paused queues.
 SELECT queue FROM hk.paused ORDER BY queue;
 
--- deleteOldPushes: deletes some ids of old pushes with `once`.
-DELETE FROM hk.pushed_once WHERE jid IN (SELECT jid FROM hk.pushed_once WHERE at < $1 ORDER BY at LIMIT 1000);
+-- deleteOldPushes: deletes some ids of pushes with `once` that are older than $1 ms.
+DELETE FROM hk.pushed_once WHERE jid IN (SELECT jid FROM hk.pushed_once WHERE at < (SELECT hk.micros() / 1000 - $1::bigint) ORDER BY at LIMIT 1000);
 
--- rememberPushes: stores the ids of pushes with `once`, and returns those that were not stored before, or last before $3.
-INSERT INTO hk.pushed_once AS pushed (jid, at) SELECT DISTINCT jid, $2::bigint FROM unnest($1::text[]) AS jid
-ON CONFLICT (jid) DO UPDATE SET at = excluded.at WHERE pushed.at < $3 RETURNING jid;
+-- rememberPushes: stores the ids of pushes with `once`, and returns those that were not stored in the last $2 ms.
+INSERT INTO hk.pushed_once AS pushed (jid, at) SELECT jid, hk.micros() / 1000 FROM (SELECT DISTINCT jid FROM unnest($1::text[]) AS jid) AS jids
+ON CONFLICT (jid) DO UPDATE SET at = excluded.at WHERE pushed.at < excluded.at - $2::bigint RETURNING jid;
 
 -- forgetPush: deletes the id of a push with `once` that was refused.
 DELETE FROM hk.pushed_once WHERE jid = $1;

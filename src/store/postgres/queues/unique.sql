@@ -1,10 +1,12 @@
 -- deleteOld: deletes some locks whose time is over.
 DELETE FROM hk.unique_lock WHERE key IN (SELECT key FROM hk.unique_lock WHERE ends <= $1 ORDER BY ends LIMIT 1000);
 
--- acquire: gives free locks, each named once, to jobs. Some other locks whose time is over at $6 are deleted.
+-- acquire: gives free locks, each named once, to jobs. Some other locks whose time is over at $6 are deleted. $7 is what the clock
+-- of this machine says: when it is ahead of the server's, they are kept for that much longer.
 WITH old AS (
   DELETE FROM hk.unique_lock WHERE key IN (
-    SELECT key FROM hk.unique_lock WHERE ends <= $6 AND key <> ALL($1::text[]) ORDER BY ends LIMIT 1000
+    SELECT key FROM hk.unique_lock WHERE ends <= (SELECT $6::bigint - greatest($7::bigint - hk.micros() / 1000, 0))
+    AND key <> ALL($1::text[]) ORDER BY ends LIMIT 1000
   )
 )
 INSERT INTO hk.unique_lock (key, holder, ends, outlives, due)

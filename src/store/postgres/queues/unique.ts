@@ -124,7 +124,7 @@ export class UniqueLocks {
       ({ claim }) => (claim.outlives ? 1 : 0),
       ({ holder }) => holder.due,
     )
-    await this.#db.run(sql.unique.acquire, ...values, this.#now)
+    await this.#db.run(sql.unique.acquire, ...values, this.#now, Date.now())
   }
 }
 
