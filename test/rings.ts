@@ -72,7 +72,7 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL', Record<st
     'test/client': { rest: 'nightly' },
     'test/engine': {
       rest: 'nightly',
-      full: ['push'],
+      full: ['crash', 'failure', 'metrics', 'push', 'stop', 'two-leaders'],
       none: ['trouble', 'lease', 'threads', 'signals', 'cron'],
     },
     'test/inspect': { rest: 'nightly' },
@@ -120,7 +120,7 @@ export const secondsOf: Record<string, number> = {
   'test/dashboard/queues.test.ts': 40,
   'test/dashboard/sets.test.ts': 40,
   'test/chaos/ordered.test.ts': 52,
-  'test/cron/processes.test.ts': 38,
+  'test/cron/processes.test.ts': 48,
   'test/chaos/import.test.ts': 42,
   'test/chaos/move.test.ts': 40,
   'test/demo/demo.test.ts': 33,

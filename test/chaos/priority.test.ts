@@ -5,5 +5,6 @@ stormSuite({
   name: 'priorities',
   title: 'each fetch has the highest priority first, and all jobs run, while processes are killed and clocks are set',
   program: 'priority-worker.js',
+  isShort: true,
   run: priorityStorm,
 })

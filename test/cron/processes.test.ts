@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { chance } from '../conformance/chance.js'
+import { newSchema, sharedPostgres } from '../postgres/server.ts'
+import { onPostgres } from '../postgres/suite.ts'
 import { type RedisServer, startServer } from '../redis/server.ts'
 import { onRedis } from '../redis/suite.ts'
 import { type Fault, type FleetOptions, type Outcome, runFleet } from './fleet.ts'
@@ -49,6 +51,17 @@ onRedis('on Redis', () => {
 
   test(NAME, LIMIT, async () => {
     const { complaints, deaths } = await fleet({ url: server.url() })
+    expect(complaints).toEqual([])
+    expect(deaths).toBeGreaterThan(1)
+  })
+})
+
+onPostgres('on PostgreSQL', () => {
+  test(NAME.replace('all', 'some'), LIMIT, async () => {
+    const server = await sharedPostgres()
+    // The same work takes three times as long as on the other stores.
+    const zones = Object.fromEntries(Object.entries(ZONES).filter((_, i) => i % 5 === 0))
+    const { complaints, deaths } = await fleet({ url: server.url(`?schema=${newSchema()}`), zones })
     expect(complaints).toEqual([])
     expect(deaths).toBeGreaterThan(1)
   })
