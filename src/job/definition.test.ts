@@ -32,6 +32,9 @@ test.each([
   ['repeat', 'did you mean hq.cron?'],
   ['jobId', 'did you mean set({ jid })?'],
   ['lifo', 'did you mean priority?'],
+  ['stackTraceLimit', 'did you mean backtrace?'],
+  ['sizeLimit', 'did you mean maxArgsBytes of new Highkiq()?'],
+  ['continueParentOnFailure', 'did you mean onChildFailure, '],
 ])('the option %s of other queues names ours', (name, words) => {
   expect(() => checkJobOptions('J', { [name]: 3 } as JobOptions)).toThrow(words)
 })

@@ -1,5 +1,7 @@
 /** Hints for the options of other job queues. */
 
+const OF_PARENT = 'onChildFailure, where the parent is named in hq.flow'
+const OTEL = 'instrument(hq) of highkiq/otel'
 const LATER = 'performIn(seconds, …) or set({ wait: seconds })'
 
 /** Names that other job queues, and Sidekiq in Ruby, use for an option of a job or of a push. */
@@ -25,6 +27,8 @@ export const OTHER_NAMES: Readonly<Record<string, string>> = {
   lifo: 'priority',
   removeOnComplete: 'keepFinished, where the job is defined',
   removeOnFail: 'dead: false',
+  stackTraceLimit: 'backtrace',
+  sizeLimit: 'maxArgsBytes of new Highkiq()',
   keepLogs: 'track: true, where the job is defined: its task keeps the messages of ctx.message(text)',
   limiter: 'limit, where the job is defined, or for a whole queue: queues: { mail: { limit } } of new Highkiq()',
   concurrency:
@@ -37,8 +41,10 @@ export const OTHER_NAMES: Readonly<Record<string, string>> = {
   singletonKey: 'unique: { by }',
   ttl: 'expiresIn',
   expireIn: 'expiresIn',
-  failParentOnFailure: 'onChildFailure, where the parent is named in hq.flow',
-  ignoreDependencyOnFailure: 'onChildFailure, where the parent is named in hq.flow',
+  failParentOnFailure: OF_PARENT,
+  ignoreDependencyOnFailure: OF_PARENT,
+  removeDependencyOnFailure: OF_PARENT,
+  continueParentOnFailure: OF_PARENT,
 }
 
 /** Names that other job queues use for an option of the app. */
@@ -46,6 +52,7 @@ export const OTHER_APP_NAMES: Readonly<Record<string, string>> = {
   connection: "url: 'redis://…', and redis for more options of ioredis",
   prefix: 'namespace',
   limiter: 'limit',
+  telemetry: OTEL,
   removeOnComplete: 'defaultJobOptions: { keepFinished }',
   removeOnFail: 'defaultJobOptions: { dead: false }',
   attempts: 'defaultJobOptions: { retry }',
@@ -74,6 +81,7 @@ export const OTHER_WORKER_NAMES: Readonly<Record<string, string>> = {
   settings: `retryIn, ${OF_JOB}`,
   autorun: 'worker.start(), without which a worker does not run',
   name: 'tag',
+  telemetry: OTEL,
 }
 
 /** Names that other job queues use for the parts of a flow. */
@@ -85,6 +93,8 @@ export const OTHER_FLOW_NAMES: Readonly<Record<string, string>> = {
   prefix: `namespace, ${OF_APP}`,
   failParentOnFailure: 'onChildFailure of the parent',
   ignoreDependencyOnFailure: 'onChildFailure of the parent',
+  removeDependencyOnFailure: 'onChildFailure of the parent',
+  continueParentOnFailure: 'onChildFailure of the parent',
 }
 
 /** Names that other job queues use for the parts of a limit. */

@@ -42,6 +42,7 @@ test.each([
   ],
   [{ lockDuration: 30_000 }, 'worker: there is no option lockDuration; did you mean leaseSeconds? There are'],
   [{ limiter: { max: 5 } }, 'did you mean limit, an option of a job, of a queue or of new Highkiq()? There are'],
+  [{ telemetry: {} }, 'did you mean instrument(hq) of highkiq/otel? There are'],
   [{ removeOnComplete: true }, 'did you mean keepFinished, an option of the job? There are'],
   [5, 'worker: options must be an object (got 5)'],
 ])('%o is refused with name, value and what is right', (options, words) => {
