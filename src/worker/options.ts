@@ -22,7 +22,7 @@ export interface CapsuleOptions {
   /**
    * The queues to serve. Without weights the worker asks them strictly in this order; with one (`'critical,3'`) it
    * draws by weight. `'*'` stands for every queue that a job of the app names. A worker without `queues` serves `'*'`
-   * on SQLite and `default` on Redis; a capsule serves `default`.
+   * on SQLite and `default` on PostgreSQL and Redis; a capsule serves `default`.
    */
   queues?: readonly QueueOption[]
   /** Chooses the order of the queues for each fetch instead. The worker does not fetch from queues that it omits. */
@@ -123,8 +123,8 @@ export type WorkerSettings = Required<Omit<WorkerOptions, 'fetchOrder' | 'promot
 
 /**
  * Returns the options with the names of all queues to serve. Without `queues` a worker on SQLite serves all `defined`
- * ones. On Redis it serves `default` alone, since Ruby's jobs may be in the others. A queue of a capsule is served by
- * that capsule alone.
+ * ones. On other stores it serves `default` alone, because the jobs of other programs may be in the others. A queue of a
+ * capsule is served by that capsule alone.
  */
 export function withQueues(options: WorkerOptions, defined: readonly string[], url: string): WorkerOptions {
   const { queues = url.startsWith('sqlite:') ? [ALL_QUEUES] : ['default'], capsules = {} } = options

@@ -23,7 +23,7 @@ import { CliError } from '../usage.ts'
 
 const EXAMPLES = `
 Without -q a worker on SQLite serves default and every queue that the app's jobs name, in random order.
-On Redis it serves default; -q '*' serves every queue that the app's jobs name.
+On PostgreSQL and Redis it serves default; -q '*' serves every queue that the app's jobs name.
 Queues without weights are served strictly in their order. With at least one weight, the order is random and weighted.
 Precedence, highest first: flags, HIGHKIQ_… variables (HIGHKIQ_CONCURRENCY, …), the configuration file.
 A sidekiq.yml is read as a configuration file; of its ERB only look-ups of environment variables work.
