@@ -44,7 +44,9 @@ export class Example {
 function blockOf(page: string, file: string): string {
   const text = readFileSync(join(root, page), 'utf8')
   const name = file.replaceAll(/[.+[\]]/g, '\\$&')
-  const block = new RegExp(`\`${name}\`:\\n\\n\`\`\`(?:tsx?|js|csv|prisma|svelte)\\n(.*?)\`\`\``, 's').exec(text)?.[1]
+  const block = new RegExp(`\`${name}\`:\\n\\n\`\`\`(?:tsx?|js|json|csv|prisma|svelte)\\n(.*?)\`\`\``, 's').exec(
+    text,
+  )?.[1]
   if (block === undefined) throw new Error(`${page} shows no ${file}`)
   return block
 }
