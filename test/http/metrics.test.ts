@@ -95,6 +95,7 @@ interface Series {
 /** Parses the text format of Prometheus strictly. @throws what is wrong */
 function read(text: string): Map<string, { type: string; series: Series[] }> {
   const families = new Map<string, { type: string; series: Series[] }>()
+  const seen = new Set<string>()
   expect(text.endsWith('\n')).toBe(true)
   let help: string | undefined
   let current: string | undefined
@@ -122,9 +123,9 @@ function read(text: string): Map<string, { type: string; series: Series[] }> {
     if (!/^\d+(\.\d+)?(e[+-]?\d+)?$/.test(value)) throw new Error(`no number: ${line}`)
     const one = { labels: labels ? labelsOf(labels) : {}, value: Number(value), ...(part ? { part } : {}) }
     if ((part === 'bucket') !== 'le' in one.labels) throw new Error(`le: ${line}`)
-    const id = JSON.stringify([one.labels, part])
-    if (family.series.some((other) => JSON.stringify([other.labels, other.part]) === id))
-      throw new Error(`twice: ${line}`)
+    const id = JSON.stringify([name, one.labels, part])
+    if (seen.has(id)) throw new Error(`twice: ${line}`)
+    seen.add(id)
     family.series.push(one)
   }
   for (const [name, { type, series }] of families) {
