@@ -127,6 +127,35 @@ test('redacted values cannot be found by searching for them', async () => {
   expect((await t.queue()).at(-1)?.args).toEqual(args)
 })
 
+test('a cursor or a key of one list tells nothing to another one, whose refusal could show what it holds', async () => {
+  const t = api({ redact: ['password'] })
+  const text = (n: number) => JSON.stringify({ class: 'J', args: [{ password: SECRET }], jid: jid(n), queue: 'low' })
+  const dead = [1, 2, 3].map((n) => ({ to: 'dead' as const, text: text(n), score: 5 }))
+  await t.hq.store.jobs.push(dead, Date.now())
+  for (const n of [4, 5]) await t.raw(text(n), 'low')
+  const bid = await t.hq.batch({}, () => t.hq.push({ class: 'J', args: [] }))
+  const listed = async (path: string) => (await t.call('GET', `/api/v1${path}?limit=1`)).body
+  const { items, next } = await listed('/dead')
+  const sealed = [
+    items[0].key.split('~')[2],
+    next,
+    (await listed('/jobs')).next,
+    (await listed('/queues/low/jobs')).next,
+  ]
+  const lists = ['dead', 'jobs', 'queues/low/jobs', 'running', 'limits', 'locks', `batches/${bid}/members`, 'retries']
+  let refused = 0
+  for (const path of lists) {
+    for (const cursor of sealed) {
+      expect(cursor).toEqual(expect.any(String))
+      const { status, text } = await t.call('GET', `/api/v1/${path}?cursor=${cursor}`)
+      expect(text, path).not.toContain(SECRET)
+      if (status === 400) refused++
+    }
+  }
+  // Each is taken by its own list alone: that of dead jobs also by retries, and the key by none.
+  expect(refused).toBe(lists.length * sealed.length - 4)
+})
+
 test('a redact function decides about each member and item; when it throws, the value is hidden', async () => {
   const redact = (key: string, value: unknown) => {
     if (key === 'broken') throw new Error('oh')

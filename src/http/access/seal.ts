@@ -12,6 +12,22 @@ const LONGEST = 4000
 /** Longer cursors are kept in memory instead, the newest ones. */
 const MOST_KEPT = 100
 
+/** What a sealed text is for: the position in a list, or a part of a key. */
+export type SealUse =
+  | 'all jobs'
+  | 'job set'
+  | 'queue'
+  | 'running'
+  | 'limits'
+  | 'locks'
+  | 'batch members'
+  | 'event'
+  | 'entry key'
+  | 'lock key'
+
+/**
+ * A sealed text opens for its own use only. A route that got a text of another use could show it in the message that refuses it.
+ */
 export class Seal {
   readonly #key: Buffer
   readonly #kept = new Map<string, string>()
@@ -26,32 +42,34 @@ export class Seal {
   }
 
   /** Returns the cursor that clients get. */
-  close(text: string): string {
-    if (text.length > LONGEST) return this.#keep(text)
-    const vector = this.#hash(text).subarray(0, VECTOR)
-    const cipher = createCipheriv('aes-256-gcm', this.#key, vector)
+  close(text: string, use: SealUse): string {
+    const hash = this.#hash(`${use} ${text}`)
+    if (text.length > LONGEST) return this.#keep(text, use, hash)
+    const vector = hash.subarray(0, VECTOR)
+    const cipher = createCipheriv('aes-256-gcm', this.#key, vector).setAAD(Buffer.from(use))
     const sealed = Buffer.concat([vector, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
     return sealed.toString('base64url')
   }
 
-  /** Returns undefined for a forged cursor, and for a long one that is no longer in memory. */
-  open(sealed: string): string | undefined {
-    if (sealed.startsWith('.')) return this.#kept.get(sealed)
+  /** Returns undefined for a forged cursor, for one of another use, and for a long one that is no longer in memory. */
+  open(sealed: string, use: SealUse): string | undefined {
+    if (sealed.startsWith('.')) return this.#kept.get(`${use} ${sealed}`)
     const bytes = Buffer.from(sealed, 'base64url')
     if (bytes.length < VECTOR + TAG) return undefined
     try {
       const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, VECTOR))
-      decipher.setAuthTag(bytes.subarray(-TAG))
+      decipher.setAAD(Buffer.from(use)).setAuthTag(bytes.subarray(-TAG))
       return Buffer.concat([decipher.update(bytes.subarray(VECTOR, -TAG)), decipher.final()]).toString()
     } catch {
       return undefined
     }
   }
 
-  #keep(text: string): string {
-    const name = `.${createHash('sha256').update(this.#hash(text)).digest('base64url')}`
-    this.#kept.delete(name)
-    this.#kept.set(name, text)
+  #keep(text: string, use: SealUse, hash: Buffer): string {
+    const name = `.${createHash('sha256').update(hash).digest('base64url')}`
+    const key = `${use} ${name}`
+    this.#kept.delete(key)
+    this.#kept.set(key, text)
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= MOST_KEPT) break
       this.#kept.delete(oldest)

@@ -68,12 +68,12 @@ export const ALL_JOBS_ROUTES: Route[] = [
     async run({ hq, server, query: { cursor, limit, state, ...filter } }) {
       refuseHidden(server.redaction, filter.meta)
       const seal = await server.seal()
-      const options = { after: await positionOf(server, cursor), limit }
+      const options = { after: await positionOf(server, 'all jobs', cursor), limit }
       const { view } = server.redaction
       const { items, next, scanned } = await hq.jobs.search(given({ ...filter, states: state }), options, view)
       return json({
         items: items.map((hit) => hitSummaryOf(server.redaction, hit, keyOf(seal, hit))),
-        next: next === null ? null : seal.close(next),
+        next: next === null ? null : seal.close(next, 'all jobs'),
         scanned,
       })
     },

@@ -143,9 +143,9 @@ export const BATCH_ROUTES: Route[] = [
     },
     answers: ok('BatchMemberList', 'A page of members'),
     async run({ hq, server, query: { cursor, limit }, path: { bid = '' } }) {
-      const position = (await positionOf(server, cursor)) ?? undefined
+      const position = (await positionOf(server, 'batch members', cursor)) ?? undefined
       const { items, next } = await hq.batches.memberPage(bid, { cursor: position, limit })
-      return json({ items, next: next && (await server.seal()).close(next) })
+      return json({ items, next: next && (await server.seal()).close(next, 'batch members') })
     },
   }),
   post(`${PATH}/cancel`, {

@@ -41,9 +41,9 @@ export const EVENTS_ROUTE: Route = get('/api/v1/events', {
     const { jobs, queues, kinds, after: wanted } = query
     // An id ends with a digest of its event, by which a guess of what the rules hide could be checked.
     const seal = server.redaction.isOn ? await server.seal() : undefined
-    const idOf = (position: string) => (seal ? seal.close(position) : position)
+    const idOf = (position: string) => (seal ? seal.close(position, 'event') : position)
     const seen = request.headers.get('last-event-id') || wanted
-    const after = seal && seen !== undefined ? seal.open(seen) : seen
+    const after = seal && seen !== undefined ? seal.open(seen, 'event') : seen
     const ending = new AbortController()
     const leave = server.streams.enter()
     /** Waits until the client has room, so that the stream never drops an event. */

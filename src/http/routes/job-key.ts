@@ -5,7 +5,7 @@ import { SetEntry } from '../../inspect/entry.ts'
 import { QueuedJob } from '../../inspect/queue.ts'
 import type { JobRecord } from '../../inspect/record.ts'
 import { HighkiqError } from '../../job/errors.ts'
-import type { Seal } from '../access/seal.ts'
+import type { Seal, SealUse } from '../access/seal.ts'
 import { invalid } from '../server/answer.ts'
 import { text } from '../server/parameter.ts'
 import type { ServerContext } from '../server/server-context.ts'
@@ -23,9 +23,13 @@ export const key = text(
 )
 
 /** @throws INVALID_REQUEST */
-export async function positionOf(server: ServerContext, sealed: string | undefined): Promise<string | null> {
+export async function positionOf(
+  server: ServerContext,
+  use: SealUse,
+  sealed: string | undefined,
+): Promise<string | null> {
   if (sealed === undefined) return null
-  const position = (await server.seal()).open(sealed)
+  const position = (await server.seal()).open(sealed, use)
   if (position !== undefined) return position
   throw wrongCursor()
 }
@@ -44,7 +48,9 @@ export function keyOfEntry(
 ): string {
   const key = `${score}~${seal.digest(text)}`
   const at = isAlone || jid === '' ? -1 : text.indexOf(jid)
-  return at === -1 || at + jid.length > LONGEST_BEGIN ? key : `${key}~${seal.close(text.slice(0, at + jid.length))}`
+  return at === -1 || at + jid.length > LONGEST_BEGIN
+    ? key
+    : `${key}~${seal.close(text.slice(0, at + jid.length), 'entry key')}`
 }
 
 export function keyOfQueued(seal: Seal, { at, text }: QueuedJob): string {
@@ -86,7 +92,7 @@ export async function entryByKey(
 ): Promise<SetEntry | null> {
   const [score = '', digest = '', begin] = key.split('~')
   if (score === '' || Number.isNaN(Number(score)) || digest === '') throw wrongKey()
-  const near = begin === undefined ? undefined : seal.open(begin)
+  const near = begin === undefined ? undefined : seal.open(begin, 'entry key')
   const found = await set.entryAt(Number(score), (text) => seal.digest(text) === digest, near)
   return found && itself(found, jid)
 }

@@ -180,7 +180,7 @@ async function pageOf(
   { desc, cursor, limit, ...filter }: PageQuery,
 ): Promise<Response> {
   const seal = await server.seal()
-  const options = { after: await positionOf(server, cursor), limit, desc }
+  const options = { after: await positionOf(server, 'job set', cursor), limit, desc }
   const search = filterOf(filter, server.redaction.view)
   const { items, next, scanned } = search
     ? await set.search(search, options)
@@ -191,7 +191,7 @@ async function pageOf(
   }
   return json({
     items: items.map((entry, i) => entrySummaryOf(server.redaction, entry, keyOfEntry(seal, entry, isAlone(i)))),
-    next: next === null ? null : seal.close(next),
+    next: next === null ? null : seal.close(next, 'job set'),
     scanned: scanned ?? items.length,
   })
 }

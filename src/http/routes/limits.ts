@@ -18,7 +18,7 @@ async function listed({ hq, server }: Pick<Call, 'hq' | 'server'>, options: Limi
   const { items: limits, next } = await hq.limits.page(options)
   // A key comes from arguments.
   const items = limits.map((limit) => ({ ...limit, ...server.redaction.value({ key: limit.key }) }))
-  return json({ items, next: next && (await server.seal()).close(next) })
+  return json({ items, next: next && (await server.seal()).close(next, 'limits') })
 }
 
 export const LIMIT_ROUTES: Route[] = [
@@ -33,7 +33,7 @@ export const LIMIT_ROUTES: Route[] = [
     answers: ok('LimitList', 'A page, by name'),
     async run(call) {
       const { cursor, ...query } = call.query
-      return listed(call, { ...query, cursor: (await positionOf(call.server, cursor)) ?? undefined })
+      return listed(call, { ...query, cursor: (await positionOf(call.server, 'limits', cursor)) ?? undefined })
     },
   }),
   patch(PATH, {

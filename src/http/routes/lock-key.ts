@@ -12,10 +12,10 @@ type Seals = Pick<ServerContext, 'redaction' | 'seal'>
 export async function shownKeys(server: Seals): Promise<(key: string) => string> {
   if (!server.redaction.isOn) return (key) => key
   const seal = await server.seal()
-  return (key) => (isDigest(key) ? seal.close(key) : key)
+  return (key) => (isDigest(key) ? seal.close(key, 'lock key') : key)
 }
 
 /** Returns the key of a lock, given the text that was shown for it; undefined if no key was shown as this text. */
 export async function keyBehind(server: Seals, shown: string): Promise<string | undefined> {
-  return server.redaction.isOn && isDigest(shown) ? (await server.seal()).open(shown) : shown
+  return server.redaction.isOn && isDigest(shown) ? (await server.seal()).open(shown, 'lock key') : shown
 }

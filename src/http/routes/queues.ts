@@ -103,11 +103,11 @@ export const QUEUE_ROUTES: Route[] = [
     async run({ hq, server, path, query: { cursor, limit, order, ...filter } }) {
       const seal = await server.seal()
       const search = filterOf(filter, server.redaction.view) ?? searchOf('')
-      const options = { after: await positionOf(server, cursor), oldestFirst: order === 'oldest', limit }
+      const options = { after: await positionOf(server, 'queue', cursor), oldestFirst: order === 'oldest', limit }
       const { items, next, scanned } = await hq.queue(path.name ?? '').search(search, options)
       return json({
         items: items.map((job) => summaryOf(server.redaction, job, keyOfQueued(seal, job))),
-        next: next === null ? null : seal.close(next),
+        next: next === null ? null : seal.close(next, 'queue'),
         scanned,
       })
     },

@@ -40,7 +40,7 @@ export const RUNNING_ROUTE: Route = get('/api/v1/running', {
   answers: ok('RunningList', 'A page of the running jobs'),
   async run({ hq, server, query: { cursor, limit, ...filter } }) {
     const seal = await server.seal()
-    const after = readCursor(await positionOf(server, cursor))
+    const after = readCursor(await positionOf(server, 'running', cursor))
     const running = (await all(hq.running())).sort(inOrder)
     const matching = running.filter(matcherOf(filter, server.redaction, hq.now()))
     const rest = after === null ? matching : matching.filter((one) => inOrder(one, after) > 0)
@@ -48,7 +48,7 @@ export const RUNNING_ROUTE: Route = get('/api/v1/running', {
     const last = items.at(-1)
     return json({
       items: items.map((one) => runningOf(server.redaction, one)),
-      next: last && rest.length > limit ? seal.close(cursorOf(last)) : null,
+      next: last && rest.length > limit ? seal.close(cursorOf(last), 'running') : null,
       matching: matching.length,
       total: running.length,
     })

@@ -13,11 +13,11 @@ export const UNIQUE_LOCK_ROUTES: Route[] = [
     query: { cursor, limit: integer(1, 1000, 100, 'locks on one page; on Redis there may be more') },
     answers: ok('UniqueLockList', 'A page of locks that are held'),
     async run({ hq, server, query: { cursor, limit } }) {
-      const position = (await positionOf(server, cursor)) ?? undefined
+      const position = (await positionOf(server, 'locks', cursor)) ?? undefined
       const { items, next } = await hq.uniqueLocks.page({ cursor: position, limit })
       const keyOf = await shownKeys(server)
       const shown = items.map((lock) => ({ ...lock, key: keyOf(lock.key) }))
-      return json({ items: shown, next: next && (await server.seal()).close(next) })
+      return json({ items: shown, next: next && (await server.seal()).close(next, 'locks') })
     },
   }),
   post('/api/v1/locks/{key}/release', {
