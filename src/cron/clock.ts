@@ -158,19 +158,17 @@ export class CronClock extends Periodic {
     // The new definition begins where the old one ends, so that no tick is lost in between.
     const now = this.#app.now()
     const isOver = async () => !schedule || (await this.#ticks.decide(record, schedule, shown.missed, entry, now)) > now
-    return record.paused || (await isOver()) ? now : undefined
+    return (await isOver()) ? now : undefined
   }
 
   async #decideTicks(state: State): Promise<void> {
-    const { store, now } = this.#app
+    const { store } = this.#app
     const { entry } = state
     const [record] = await store.crons.list([entry.name])
     if (record?.text !== entry.text) {
       state.isCurrent = false
       // An entry that was removed is defined again.
       if (!record) state.defineAt = 0
-    } else if (record.paused) {
-      state.nextCheckAt = entry.schedule.next(now()) ?? Number.POSITIVE_INFINITY
     } else {
       state.nextCheckAt = await this.#ticks.decide(record, entry.schedule, entry.shown.missed, entry)
     }

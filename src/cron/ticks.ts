@@ -46,6 +46,11 @@ export class Ticks {
     if (record.tick > until + FAR_AHEAD_MS) return this.#startOver(record)
     const oldest = schedule.next(record.tick)
     if (oldest === null || oldest > until) return oldest ?? Number.POSITIVE_INFINITY
+    if (record.paused) {
+      // Workers skip the ticks of a pause by their own clocks, so that none runs whatever clock ends the pause.
+      const isSkipped = await this.#tick(record, record.tick, until, undefined, false)
+      return isSkipped ? (schedule.next(until) ?? Number.POSITIVE_INFINITY) : until
+    }
     const due = schedule.ticks(record.tick, until, missed === 'all' ? MOST_MISSED : 1)
     const [first = oldest] = due
     let from = record.tick

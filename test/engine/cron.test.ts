@@ -701,6 +701,21 @@ describe('another definition', () => {
 })
 
 describe('clocks', () => {
+  test('ticks of a pause are not made up although the process that ends it has a clock behind those of workers', async () => {
+    const t = cronBench()
+    const behind = t.another({ clock: new Clock(NOON - HOUR) })
+    t.hq.cron('c', '* * * * *', t.Tell, { missed: 'all' })
+    await t.work()
+    await entered(t)
+    await behind.hq.cron('c').pause()
+    t.clock.at = NOON + 5 * MINUTE
+    await decided(t, NOON + 5 * MINUTE)
+    await behind.hq.cron('c').resume()
+    t.clock.at = NOON + 6 * MINUTE
+    await t.ran.atLeast(1)
+    expect(ticksOf(t)).toEqual([NOON + 6 * MINUTE])
+  })
+
   test('a process whose clock is ahead runs a tick early, and no other process runs it again', async () => {
     const right = cronBench()
     const ahead = cronBench(right, new Clock(NOON + 40 * MINUTE))

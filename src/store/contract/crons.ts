@@ -53,17 +53,17 @@ export interface CronDefinition {
 export interface CronTick {
   text: string
   from: number
-  /** The tick that is decided. If it equals `from`, the job is pushed off schedule, also while the entry is paused. */
+  /** The tick that is decided. If it equals `from`, the job is pushed off schedule, also during a pause. */
   to: number
   /**
-   * null: the tick is skipped. With a `lock`, the job is pushed only if the lock is free, and holds it from then on. The same
+   * null: the tick is skipped, also during a pause. With a `lock`, the job is pushed only if the lock is free, and holds it from then on. The same
    * holds for the locks of a unique item.
    */
   push: { jid: string; item: PushItem; lock?: string } | null
 }
 
 /**
- * `gone`: another process was faster, or the entry is paused, changed or removed. `holder`: the job that holds the lock, or
+ * `gone`: another process was faster, or the entry was changed or removed, or is paused and must not push its job. `holder`: the job that holds the lock, or
  * with `isUnique` a lock of the unique item; then nothing has changed.
  */
 export type CronTickAnswer = 'ok' | 'gone' | { holder: string; isUnique?: true }

@@ -148,13 +148,14 @@ export const crons: Case[] = [
     },
   },
   {
-    name: 'a paused entry has no ticks, and continues from now',
+    name: 'a paused entry pushes no ticks, and continues from now or from the last one that was skipped',
     async run(t) {
       await entry(t)
       expect(await t.store.crons.pause('a', true, NOW)).toBe(true)
       expect(await t.store.crons.tick('a', tick(t, 1), NOW)).toBe('gone')
-      expect(await t.store.crons.tick('a', { ...tick(t, 1), push: null }, NOW)).toBe('gone')
       expect(await record(t)).toMatchObject({ paused: true, tick: NOW })
+      expect(await t.store.crons.tick('a', { ...tick(t, 1), push: null }, NOW)).toBe('ok')
+      expect(await record(t)).toMatchObject({ paused: true, tick: NOW + HOUR })
       expect(await t.store.crons.pause('a', true, NOW)).toBe(true)
       expect(await t.store.crons.define('a', { old: TEXT, text: TEXT, tick: null }, 60)).toBe(true)
       expect((await record(t)).paused).toBe(true)

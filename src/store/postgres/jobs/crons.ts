@@ -68,7 +68,7 @@ async function decideTick(
   now: number,
 ): Promise<CronTickAnswer> {
   const [row] = await entries(db, [name])
-  if (!row || row.text !== text || row.tick !== from || (row.paused === 1 && to !== from)) return 'gone'
+  if (!row || row.text !== text || row.tick !== from || (row.paused === 1 && push && to !== from)) return 'gone'
   if (!push) {
     await db.run(sql.cron.skip, to, name)
     return 'ok'

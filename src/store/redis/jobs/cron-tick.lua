@@ -28,7 +28,8 @@ local function withRun(runs)
 end
 
 local stored = redis.call('HMGET', entry, 'text', 'tick', 'paused', 'jid', 'pushed', 'runs')
-if stored[1] ~= expected or stored[2] ~= from or (stored[3] == '1' and to ~= from) then return { 'gone' } end
+if stored[1] ~= expected or stored[2] ~= from then return { 'gone' } end
+if stored[3] == '1' and jid ~= '' and to ~= from then return { 'gone' } end
 if jid == '' then
   redis.call('HSET', entry, 'tick', to)
   return { 'ok' }

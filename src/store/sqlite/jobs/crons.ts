@@ -65,7 +65,7 @@ export class SqliteCronStore extends SqliteArea implements CronStore {
 /** @throws STORE_FULL */
 function decideTick(db: Database, name: string, { text, from, to, push }: CronTick, now: number): CronTickAnswer {
   const row = db.first<CronRow>(sql.cron.list, JSON.stringify([name]))
-  if (!row || row.text !== text || row.tick !== from || (row.paused === 1 && to !== from)) return 'gone'
+  if (!row || row.text !== text || row.tick !== from || (row.paused === 1 && push && to !== from)) return 'gone'
   if (!push) {
     db.run(sql.cron.skip, to, name)
     return 'ok'
