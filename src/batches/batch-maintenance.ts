@@ -75,8 +75,7 @@ export class BatchMaintenance extends Maintenance {
     this.#app = app
     const about = (bid: string) => ({ bid, during: 'batch maintenance' })
     this.#cancelRunner = new ItemRunner(app.report, about)
-    // No pause for an item: the walks themselves are spaced.
-    this.#checkRunner = new ItemRunner(app.report, about, 0)
+    this.#checkRunner = new ItemRunner(app.report, about)
     this.#lostAfterMs = lostAfterMs
     this.#membersPerWalk = membersPerWalk
     this.#pace = new WalkPace(walkingPart, SHORTEST_WALK_MS)

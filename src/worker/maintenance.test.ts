@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { WalkPace } from './maintenance.ts'
+import { HighkiqError } from '../job/errors.ts'
+import { ItemRunner, WalkPace } from './maintenance.ts'
 
 afterEach(() => {
   vi.restoreAllMocks()
@@ -20,4 +21,29 @@ test('a walk that must be confirmed is followed by one after a short pause, and 
     pauses.push(now - began)
   }
   expect(pauses).toEqual([5000, 100_000, 5000, 100_000])
+})
+
+test('an item for which the store does not answer ends one round, and pauses, so that the others run in the next one', async () => {
+  let now = 0
+  vi.spyOn(performance, 'now').mockImplementation(() => now)
+  const runner = new ItemRunner(
+    () => {},
+    (id) => ({ id }),
+  )
+  const done: string[] = []
+  const round = async () => {
+    for (const id of ['bad', 'good']) {
+      await runner.run(id, async () => {
+        if (id === 'bad') throw new HighkiqError('STORE_TIMEOUT', 'no answer')
+        done.push(id)
+      })
+    }
+  }
+  await expect(round()).rejects.toThrow('no answer')
+  await round()
+  expect(done).toEqual(['good'])
+  expect(runner.pausing).toBe(1)
+  now = 31_000
+  expect(runner.pausing).toBe(0)
+  await expect(round()).rejects.toThrow('no answer')
 })

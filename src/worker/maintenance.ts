@@ -45,39 +45,44 @@ export function maintenanceLock({ store }: { store: Store }, leaseSeconds = LOCK
 
 /**
  * Works on items, such as tasks, one after the other. An item that fails is reported, pauses and is tried again; the others
- * still run.
+ * still run: in the next round, if the error may be one of the whole store.
  */
 export class ItemRunner {
   readonly #report: Report
   readonly #about: (id: string) => Record<string, unknown>
-  readonly #pauseMs: number
-  /** By id: when an item that failed is tried again, on the monotonic clock. */
+  /** By id: when an item that failed is tried again, on the monotonic clock; the first one first. */
   readonly #retryAt = new Map<string, number>()
 
   /** `about` returns what error reports say about an item. */
-  constructor(report: Report, about: (id: string) => Record<string, unknown>, pauseMs = RETRY_MS) {
+  constructor(report: Report, about: (id: string) => Record<string, unknown>) {
     this.#report = report
     this.#about = about
-    this.#pauseMs = pauseMs
   }
 
   /** The number of items that pause. A caller adds it to the limit of its query, so that others are found, too. */
   get pausing(): number {
-    for (const [id, at] of this.#retryAt) if (at <= performance.now()) this.#retryAt.delete(id)
+    this.#endPauses()
     return this.#retryAt.size
   }
 
-  /** Works on an item that does not pause. @throws an error of the whole store */
+  /** Works on an item that does not pause. @throws an error that may be one of the whole store */
   async run(id: string, work: () => Promise<unknown>): Promise<void> {
-    if ((this.#retryAt.get(id) ?? 0) > performance.now()) return
-    this.#retryAt.delete(id)
+    this.#endPauses()
+    if (this.#retryAt.has(id)) return
     try {
       await work()
     } catch (thrown) {
+      this.#retryAt.set(id, performance.now() + RETRY_MS)
       const code = codeOf(thrown)
       if (code?.startsWith('STORE_') && code !== 'STORE_UNUSABLE') throw thrown
-      this.#retryAt.set(id, performance.now() + this.#pauseMs)
       this.#report(thrown, this.#about(id))
+    }
+  }
+
+  #endPauses(): void {
+    for (const [id, at] of this.#retryAt) {
+      if (at > performance.now()) return
+      this.#retryAt.delete(id)
     }
   }
 }
