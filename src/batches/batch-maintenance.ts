@@ -122,6 +122,7 @@ export class BatchMaintenance extends Maintenance {
   }
 
   async #walk(): Promise<'done' | 'unconfirmed' | 'stopped'> {
+    await this.#correctProgress()
     const suspects = new Map<string, number>()
     /** The times of the progress that this walk has made. */
     const changedAt = new Map<string, number>()
@@ -141,10 +142,10 @@ export class BatchMaintenance extends Maintenance {
 
   /** Yields the open members of batches without progress, as many at a time as one walk looks for. */
   async *#parts(): AsyncGenerator<Parts> {
-    const { store } = this.#app
+    const { store, now } = this.#app
     let parts: Parts = new Map()
     let size = 0
-    for await (const batch of this.#idle()) {
+    for await (const batch of this.#idle(now() - this.#lostAfterMs)) {
       for await (const { items } of pages((after) => store.batches.members(batch.bid, { after, limit: PAGE }))) {
         const part = parts.get(batch.bid) ?? { batch, members: new Map<string, Member>() }
         parts.set(batch.bid, part)
@@ -159,24 +160,30 @@ export class BatchMaintenance extends Maintenance {
     if (parts.size > 0) yield parts
   }
 
+  /** Yields batches without progress since `before`, and those behind `after`. */
+  async *#idle(before: number, after?: BatchProgress): AsyncGenerator<BatchRecord> {
+    const { store } = this.#app
+    do {
+      const { items, next } = await store.batches.idle(before, { after, limit: BATCH_PAGE })
+      yield* items
+      after = next ?? undefined
+    } while (after)
+  }
+
   /**
-   * Yields batches without recent progress. A time far in the future comes from a clock that was wrong, so it counts as no
-   * progress.
+   * Counts batches whose time of progress is far in the future as changed now. A clock that was wrong has written that time,
+   * so nobody knows for how long they have had no progress.
    */
-  async *#idle(): AsyncGenerator<BatchRecord> {
+  async #correctProgress(): Promise<void> {
     const { store, now } = this.#app
-    const at = now()
-    const farAhead = { progressAt: at + this.#lostAfterMs, bid: '' }
-    const ranges: [before: number, after?: BatchProgress][] = [
-      [at - this.#lostAfterMs],
-      [Number.MAX_SAFE_INTEGER, farAhead],
-    ]
-    for (let [before, after] of ranges) {
-      do {
-        const { items, next } = await store.batches.idle(before, { after, limit: BATCH_PAGE })
-        yield* items
-        after = next ?? undefined
-      } while (after)
+    const farAhead = { progressAt: now() + this.#lostAfterMs, bid: '' }
+    for await (const { bid } of this.#idle(Number.MAX_SAFE_INTEGER, farAhead)) {
+      if (!(await this.isLeader())) return
+      await this.#checkRunner.run(bid, async () => {
+        const { items } = await store.batches.members(bid, { limit: 1 })
+        const effects = items.map(({ id: member }) => ({ kind: 'batch', bid, member, change: 'moved' }) as const)
+        await store.batches.apply(effects, now())
+      })
     }
   }
 

@@ -19,10 +19,11 @@ function checkOf(
   report: (thrown: unknown) => unknown = (thrown) => {
     throw thrown
   },
+  lostAfterMs = 0,
 ): () => Promise<void> {
   const effects: Canceller['effects'] = (payload, outcome) => batchMembers.effects?.(payload, outcome, clock.now)
   const app = { store: hq.store, now: clock.now, effects, keepEnd: async () => {}, report }
-  const maintenance = new BatchMaintenance(app, { everySeconds: 1, lostAfterMs: 0, walkingPart, membersPerWalk, lock })
+  const maintenance = new BatchMaintenance(app, { everySeconds: 1, lostAfterMs, walkingPart, membersPerWalk, lock })
   onTestFinished(() => maintenance.stop())
   clock.ahead = 10
   return () => maintenance.run()
@@ -79,13 +80,17 @@ test('a job that another program has killed is dead, and has failed once it is d
   expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'failed', failed: 1 })
 })
 
-test('a job is found lost although a process whose clock is a year ahead has changed its batch last', async () => {
+test('a job is found lost, and not too early, although a process whose clock is a year ahead has changed its batch last', async () => {
   const t = bench()
   const Work = t.hq.job('Work', () => {})
   t.clock.ahead = 365 * DAY
   const bid = await t.hq.batch({}, () => Work.performAsync())
   await moveAsOthers(t, null)
-  const check = checkOf(t)
+  const check = checkOf(t, 1e9, 1e5, undefined, undefined, 1000 * DAY)
+  for (let i = 0; i < 2; i++) await check()
+  // No walk sees a job in the memory of a Sidekiq process.
+  expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'running', pending: 1 })
+  t.clock.ahead += DAY + 1
   for (let i = 0; i < 2; i++) await check()
   expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'failed', failed: 1 })
 })
