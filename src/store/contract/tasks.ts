@@ -184,7 +184,10 @@ export interface TaskStore {
    * and its jobs in the queue run untracked. True: everything is deleted.
    */
   delete(id: string, limit: number): Promise<boolean>
-  /** Returns the ids of at most `limit` ended tasks whose retention time is over. */
+  /**
+   * Returns the ids of at most `limit` ended tasks whose retention time is over. A store on another machine subtracts the
+   * time by which this machine's clock is ahead of its own, here and in `overdue`.
+   */
   expired(now: number, limit: number): Promise<string[]>
   /** Returns the ids of at most `limit` tasks that are `cancelling`. */
   cancelling(limit: number): Promise<string[]>

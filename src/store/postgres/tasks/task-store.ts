@@ -14,6 +14,7 @@ import { pushAll, pushInChunks } from '../jobs/push.ts'
 import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
 import type { TaskLedger } from '../ledgers/task-ledger.ts'
 import { recordOf, type TaskRow } from '../ledgers/task-row.ts'
+import { clockAhead } from '../queues/clock.ts'
 import type { Database } from '../server/database.ts'
 import { ANSWER_SECONDS, PostgresArea } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
@@ -76,7 +77,7 @@ export class PostgresTaskStore extends PostgresArea implements TaskStore {
       db.get(DeferredRows).end(ledgers, ledger, end, now),
     )
   readonly overdue: TaskStore['overdue'] = (now, limit) =>
-    this.server.runOne((db) => db.get(DeferredRows).overdue(now, limit))
+    this.server.read(async (db) => db.get(DeferredRows).overdue(now - (await clockAhead(db)), limit))
 
   readonly changeEvents: TaskStore['changeEvents'] = (effects, now) =>
     this.server.write((db) =>
@@ -89,7 +90,10 @@ export class PostgresTaskStore extends PostgresArea implements TaskStore {
   readonly delete: TaskStore['delete'] = (id, limit) => this.server.write((db) => deleteSome(db, id, limit))
 
   readonly expired: TaskStore['expired'] = (now, limit) =>
-    this.server.runOne(async (db) => (await db.all<{ id: string }>(sql.task.expired, now, limit)).map(({ id }) => id))
+    this.server.read(async (db) => {
+      const rows = await db.all<{ id: string }>(sql.task.expired, now - (await clockAhead(db)), limit)
+      return rows.map(({ id }) => id)
+    })
   readonly cancelling: TaskStore['cancelling'] = (limit) =>
     this.server.runOne(async (db) => (await db.all<{ id: string }>(sql.task.cancelling, limit)).map(({ id }) => id))
 

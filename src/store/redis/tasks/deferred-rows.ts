@@ -28,8 +28,9 @@ export class DeferredRows extends StorePart implements Partial<TaskStore> {
     return UNKNOWN
   }
 
-  overdue(now: number, limit: number): Promise<string[]> {
-    if (limit <= 0) return Promise.resolve([])
-    return this.server.call((client) => client.zrangebyscore(this.keys.deferred, '-inf', now, 'LIMIT', 0, limit))
+  async overdue(now: number, limit: number): Promise<string[]> {
+    if (limit <= 0) return []
+    const before = now - (await this.server.clockAhead())
+    return this.server.call((client) => client.zrangebyscore(this.keys.deferred, '-inf', before, 'LIMIT', 0, limit))
   }
 }

@@ -115,7 +115,7 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
   }
 
   async expired(now: number, limit: number): Promise<string[]> {
-    const some = await this.#byScore(limit, '(0', -now)
+    const some = await this.#byScore(limit, '(0', (await this.server.clockAhead()) - now)
     return some
       .sort((a, b) => b.score - a.score)
       .map(({ id }) => id)
