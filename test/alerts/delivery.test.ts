@@ -6,7 +6,7 @@ import type { AlertOptions } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import { test as inFolder } from '../cli/command.ts'
 import { folderOf } from '../docs/project.ts'
-import { bench, Heard } from '../engine/bench.ts'
+import { bench, Collector } from '../engine/bench.ts'
 import { receiver } from './receivers.ts'
 
 interface Mail {
@@ -24,7 +24,7 @@ interface SmtpServer {
 
 /** A mail server that knows one user. */
 async function mailServer(options: object = {}) {
-  const got = new Heard<Mail>()
+  const got = new Collector<Mail>()
   const { SMTPServer } = createRequire(import.meta.url)(folderOf('smtp-server')) as {
     SMTPServer: new (options: object) => SmtpServer
   }
@@ -51,7 +51,7 @@ async function mailServer(options: object = {}) {
     ) {
       const chunks: Buffer[] = []
       for await (const chunk of stream) chunks.push(chunk)
-      got.say({
+      got.add({
         from: envelope.mailFrom.address,
         to: envelope.rcptTo.map(({ address }) => address),
         text: Buffer.concat(chunks).toString(),

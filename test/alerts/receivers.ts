@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
-import { Heard } from '../engine/bench.ts'
+import { Collector } from '../engine/bench.ts'
 
 export interface Received {
   headers: IncomingHttpHeaders
@@ -21,14 +21,14 @@ export async function receiver(
   statuses: readonly number[] = [200],
   onMessage: (body: Received['body']) => void = () => {},
 ) {
-  const got = new Heard<Received>()
+  const got = new Collector<Received>()
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const status = statuses[Math.min(got.all.length, statuses.length - 1)] as number
     const body = JSON.parse(Buffer.concat(chunks).toString())
     onMessage(body)
-    got.say({ headers: request.headers, body })
+    got.add({ headers: request.headers, body })
     if (status !== 0) response.writeHead(status, { location: '/elsewhere' }).end()
   })
   server.listen(0, '127.0.0.1')

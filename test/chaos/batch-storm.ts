@@ -43,7 +43,7 @@ export async function batchStorm(url: string, seed: number, crew: SeedCrew): Pro
   const random = chance(seed)
   const hq = new Highkiq({ url, logger: quiet })
   const all: Run[] = []
-  crew.heard = (line) => void all.push(JSON.parse(line))
+  crew.onOutput = (line) => void all.push(JSON.parse(line))
   try {
     await crew.start(url)
     const killing = awaitedLater(crew.killSome(url))

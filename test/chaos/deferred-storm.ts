@@ -27,7 +27,7 @@ export async function deferredStorm(url: string, seed: number, crew: SeedCrew): 
   }
   /** By task, the jobs that were pushed as its callback. */
   const callbacks = new Map<string, Set<string>>()
-  crew.heard = (line) => {
+  crew.onOutput = (line) => {
     const [what, id = '', callback = ''] = line.split(' ')
     if (what === 'done') callbacks.set(id, (callbacks.get(id) ?? new Set()).add(callback))
     else deferred(id)

@@ -21,7 +21,7 @@ export async function eventsStorm(url: string, seed: number, crew: SeedCrew): Pr
   const hq = new Highkiq({ url, logger: quiet })
   const ending = new AbortController()
   const crashes: Crashes = new Map()
-  crew.heard = (line) => {
+  crew.onOutput = (line) => {
     const [jid = '', retries = '', n = ''] = line.split(' ')
     const own = crashes.get(jid) ?? new Map<string, number>()
     // A process that lost its lease may start a job later than the one that rescued it.

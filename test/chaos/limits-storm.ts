@@ -27,7 +27,7 @@ export async function limitsStorm(url: string, _seed: number, crew: SeedCrew): P
   const lost = new Set<string>()
   /** When each process surely still lived. */
   const last = new Map<string, number>()
-  crew.heard = (line) => {
+  crew.onOutput = (line) => {
     const [word, pid = '', at, key = '', n = ''] = line.split(' ')
     last.set(pid, Number(at))
     if (word === 'begin') runs.push({ pid, key, n, began: Number(at) })

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { bench, gate, Heard, until } from '../engine/bench.ts'
+import { bench, Collector, gate, until } from '../engine/bench.ts'
 import { newSchema, sharedPostgres } from '../postgres/server.ts'
 import { onPostgres } from '../postgres/suite.ts'
 import { startServer } from '../redis/server.ts'
@@ -55,19 +55,19 @@ onPostgres('the steps of limits on PostgreSQL', () => {
 
 test('10,000 jobs of one customer do not hold up another one', async () => {
   const t = bench()
-  const heard = new Heard<string>()
+  const ran = new Collector<string>()
   const { opened, open } = gate()
   const limit = { concurrency: 2, by: (customer: string) => customer }
   t.hq.job('Export', { limit }, async (_, customer: string) => {
-    heard.say(customer)
+    ran.add(customer)
     if (customer === 'large') await opened
   })
   const args = Array.from({ length: 10_000 }, () => ['large'])
   await t.hq.pushBulk({ class: 'Export', args: [...args, ['small']] })
   await t.work({ concurrency: 10 })
-  await until(() => heard.all.includes('small'))
-  expect([...heard.all].sort()).toEqual(['large', 'large', 'small'])
+  await until(() => ran.all.includes('small'))
+  expect([...ran.all].sort()).toEqual(['large', 'large', 'small'])
   expect((await t.hq.limits.list())[0]).toMatchObject({ name: 'Export', key: 'large', used: 2 })
   open()
-  await heard.atLeast(20)
+  await ran.atLeast(20)
 }, 180_000)

@@ -24,7 +24,7 @@ export async function priorityStorm(url: string, seed: number, crew: SeedCrew): 
   const pushed: string[] = []
   const ran = new Set<number>()
   const happened = { mixed: 0, again: 0 }
-  crew.heard = (line) => {
+  crew.onOutput = (line) => {
     const [what = ''] = line.split(' ', 1)
     const about = JSON.parse(line.slice(what.length))
     if (what === 'ran') {

@@ -115,7 +115,7 @@ export class SharedCrew {
     return new Promise<boolean>((resolve, reject) => {
       linesIn(child.stdout, (line) => {
         const [, n = '', text = ''] = /^(\d+) (.*)$/.exec(line) ?? []
-        if (text !== 'ready') requests[Number(n)]?.seed.heard(text)
+        if (text !== 'ready') requests[Number(n)]?.seed.onOutput(text)
         else {
           left.delete((requests[Number(n)] as Request).seed.seed)
           if (left.size === 0) resolve(true)
@@ -155,7 +155,7 @@ export class SeedCrew {
   readonly #ask: (request: Request) => void
   readonly #random: () => number
   /** Gets the lines that the processes write for this seed. */
-  heard: (line: string) => void = () => {}
+  onOutput: (line: string) => void = () => {}
   /** Whether it has asked for processes, or for their end, and has no answer yet. */
   isWaiting = false
 
@@ -200,12 +200,12 @@ export class SeedCrew {
   }
 }
 
-/** Calls `heard` with each whole line: a process that is killed may write a part of one. */
-function linesIn(stream: Readable, heard: (line: string) => void): void {
+/** Calls `onOutput` with each whole line: a process that is killed may write a part of one. */
+function linesIn(stream: Readable, onOutput: (line: string) => void): void {
   let rest = ''
   stream.setEncoding('utf8').on('data', (text: string) => {
     const lines = (rest + text).split('\n')
     rest = lines.pop() as string
-    for (const line of lines) heard(line)
+    for (const line of lines) onOutput(line)
   })
 }

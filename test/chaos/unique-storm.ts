@@ -32,7 +32,7 @@ export async function uniqueStorm(url: string, seed: number, crew: SeedCrew): Pr
   const unlocked: { pid: string; job: string }[] = []
   /** Processes that were slow for a second, and so lost their leases: their jobs ran elsewhere. */
   const slow = new Set<string>()
-  crew.heard = (line) => {
+  crew.onOutput = (line) => {
     const [what, about = '', ...words] = line.split(' ')
     const jid = words.at(-1) as string
     if (what === 'pushed') holders.set(about, (holders.get(about) ?? new Set()).add(jid))

@@ -76,14 +76,14 @@ test('after Ctrl-C bench leaves nothing; an hour later a run removes what a kill
 }) => {
   const left = () => readdirSync(folder.path).filter((name) => name.startsWith('highkiq-bench'))
   const interrupted = folder.start(['bench', '--jobs', '1000000'])
-  await interrupted.says(/measuring: push/)
+  await interrupted.waitFor(/measuring: push/)
   await until(() => left().length === 1)
   interrupted.kill('SIGINT')
   expect(await interrupted.ended).toMatchObject({ code: 130, stdout: '' })
   expect(left()).toEqual([])
 
   const killed = folder.start(['bench', '--jobs', '1000000'])
-  await killed.says(/measuring: push/)
+  await killed.waitFor(/measuring: push/)
   const [name] = left()
   killed.kill('SIGKILL')
   await killed.ended
@@ -160,7 +160,7 @@ onRedis('highkiq bench on Redis', () => {
     expect((await server.ask('KEYS', '*')).sort()).toEqual([...keys].sort())
 
     const interrupted = folder.start(['bench', '--jobs', '1000000', '--url', server.url()])
-    await interrupted.says(/measuring: push/)
+    await interrupted.waitFor(/measuring: push/)
     await until(async () => (await server.ask('KEYS', `highkiq-bench-${HOST}-${interrupted.pid}-*`)).length > 0)
     interrupted.kill('SIGINT')
     expect(await interrupted.ended).toMatchObject({ code: 130, stdout: '' })

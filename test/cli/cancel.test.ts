@@ -22,12 +22,12 @@ test('a job is cancelled in its queue, and while it runs', { timeout: 60_000 }, 
   })
   const { jid: running } = await folder.json<{ jid: string }>('enqueue', 'J', '-r', 'jobs.mjs')
   const worker = folder.start(['work', '-r', 'jobs.mjs', '--no-banner'])
-  await worker.says(/began/)
+  await worker.waitFor(/began/)
   expect(await folder.json('cancel', running, '-q', 'default', '--budget', '5')).toEqual({
     jid: running,
     answer: 'signalled',
   })
-  await worker.says(/told JOB_CANCELLED/)
+  await worker.waitFor(/told JOB_CANCELLED/)
   worker.kill('SIGTERM')
   await worker.ended
   expect(await folder.json('stats')).toMatchObject({ processed: 1, failed: 0, retries: 0 })
@@ -40,7 +40,7 @@ test('a job whose worker was killed is dropped at its rescue, and until then sho
   const { jid } = await folder.json<{ jid: string }>('enqueue', 'J', '-r', 'jobs.mjs')
   const work = ['work', '-r', 'jobs.mjs', '--no-banner', '--lease-seconds', '1']
   const worker = folder.start(work)
-  await worker.says(/began/)
+  await worker.waitFor(/began/)
   expect((await folder.run(['processes'])).stdout).not.toMatch(/ dead$/m)
   worker.kill('SIGKILL')
   await worker.ended
@@ -50,7 +50,7 @@ test('a job whose worker was killed is dropped at its rescue, and until then sho
     stdout: 'requested: its worker is dead; the job is dropped when another worker rescues it\n',
   })
   const next = folder.start(work)
-  await next.says(new RegExp(`"jid":"${jid}".*dropped a cancelled job of a process that died`))
+  await next.waitFor(new RegExp(`"jid":"${jid}".*dropped a cancelled job of a process that died`))
   next.kill('SIGTERM')
   await next.ended
 })

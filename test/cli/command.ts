@@ -88,13 +88,13 @@ export class Running {
   constructor(args: string[], cwd: string, env: Record<string, string>) {
     const { PATH = '', HOME = '' } = process.env
     this.#child = spawn(process.execPath, [MAIN, ...args], { cwd, env: { PATH, HOME, ...env }, stdio: 'pipe' })
-    this.#child.stdout?.on('data', (text) => this.#heard(() => (this.#stdout += text)))
-    this.#child.stderr?.on('data', (text) => this.#heard(() => (this.#stderr += text)))
+    this.#child.stdout?.on('data', (text) => this.#notify(() => (this.#stdout += text)))
+    this.#child.stderr?.on('data', (text) => this.#notify(() => (this.#stderr += text)))
     this.ended = new Promise((resolve) => {
       this.#child.on('close', (code) => {
         this.#closed = true
         resolve({ code, stdout: this.#stdout, stderr: this.#stderr })
-        this.#heard(() => {})
+        this.#notify(() => {})
       })
     })
   }
@@ -112,17 +112,17 @@ export class Running {
     this.#child.kill(signal)
   }
 
-  /** Resolves when standard error has said it `n` times, with the groups of each. */
-  async says(what: RegExp, n = 1): Promise<string[][]> {
+  /** Resolves when standard error matches `n` times, to the groups of each match. */
+  async waitFor(what: RegExp, n = 1): Promise<string[][]> {
     for (;;) {
       const found = [...this.#stderr.matchAll(new RegExp(what, `g${what.flags}`))]
       if (found.length >= n) return found.map(([, ...groups]) => groups)
-      if (this.#closed) throw new Error(`ended without saying ${what}:\n${this.#stderr}`)
+      if (this.#closed) throw new Error(`ended before its standard error matched ${what}:\n${this.#stderr}`)
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
   }
 
-  #heard(note: () => unknown): void {
+  #notify(note: () => unknown): void {
     note()
     for (const resolve of this.#waiting.splice(0)) resolve()
   }

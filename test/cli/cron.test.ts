@@ -16,7 +16,7 @@ describe.concurrent('highkiq cron', () => {
   test('entries are shown, run now, paused, resumed and removed', LIMIT, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const worker = folder.start(['work', '-r', 'jobs.mjs', '-q', 'nobody'])
-    await worker.says(/is working/)
+    await worker.waitFor(/is working/)
     const find = async (name: string) =>
       (await folder.json<{ name: string }[]>('cron', 'list')).find((one) => one.name === name)
     while (!(await find('made')));

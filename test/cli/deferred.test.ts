@@ -33,7 +33,7 @@ test('a deferred row is finished and failed on the command line', { timeout: 60_
   const jids: string[] = []
   for (let n = 0; n < 2; n++) {
     const { jid } = await folder.json<{ jid: string }>('enqueue', 'Pay', '-r', 'jobs.mjs')
-    await worker.says(new RegExp(`deferred ${jid}`))
+    await worker.waitFor(new RegExp(`deferred ${jid}`))
     jids.push(jid)
   }
   const [first = '', second = ''] = jids

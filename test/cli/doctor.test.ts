@@ -224,7 +224,7 @@ describe('on SQLite', () => {
     const url = `sqlite:${folder.at('jobs.db')}`
     await push(url)
     const worker = folder.start(['work', '-r', 'jobs.mjs', '--lease-seconds', '1'])
-    await worker.says(/begun/)
+    await worker.waitFor(/begun/)
     worker.kill('SIGKILL')
     await worker.ended
     const orphans = async () => (await diagnose(url)).found.find(({ check }) => check === 'orphaned')

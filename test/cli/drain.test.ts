@@ -80,7 +80,7 @@ test('--drain waits for jobs and tasks that an interrupted move left between the
   expect(await store.transfers.holdIds('T', target, { queue: 'o', ids: ['a'], dead: false })).not.toBe(null)
   await store.close()
   const running = folder.start(['work', '-r', 'jobs.mjs', '--drain', '--url', 'sqlite:old.db'])
-  await running.says(/"moving":2.*draining: these jobs are left/)
+  await running.waitFor(/"moving":2.*draining: these jobs are left/)
   running.kill('SIGTERM')
   expect((await running.ended).stderr).not.toContain('drained: the store is empty')
 })

@@ -83,7 +83,7 @@ describe.concurrent('highkiq import', () => {
     })
     await folder.run(['task', 'pause', id])
     watching.kill('SIGTERM')
-    const [[hint]] = (await watching.says(/highkiq: task [0-9a-f]{16} is paused; to resume: (.*)/)) as [[string]]
+    const [[hint]] = (await watching.waitFor(/highkiq: task [0-9a-f]{16} is paused; to resume: (.*)/)) as [[string]]
     expect(hint).toBe(`highkiq task resume ${id} -r jobs.mjs`)
     folder.write({ go: '' })
     const { stderr } = await watching.ended
@@ -236,11 +236,11 @@ describe.concurrent('highkiq import', () => {
   }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(30) })
     const watching = folder.start(['import', 'products.csv', '--job', 'ImportProduct', '-r', 'jobs.mjs'])
-    await watching.says(
+    await watching.waitFor(
       /no worker serves the queue default: start one with `highkiq work -r jobs\.mjs`, or run its jobs until the task has ended/,
     )
-    await watching.says(/^products\.csv: 0 of 30 \(0%\)/m)
-    await watching.says(/no worker serves the queue default/, 2)
+    await watching.waitFor(/^products\.csv: 0 of 30 \(0%\)/m)
+    await watching.waitFor(/no worker serves the queue default/, 2)
     watching.kill('SIGINT')
     const { code, stderr } = await watching.ended
     const [, id = ''] = /task (\w{16}) continues/.exec(stderr) ?? []

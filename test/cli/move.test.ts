@@ -29,7 +29,7 @@ test('a move that is killed again and again goes on where it was, and each job m
   const texts = await textsOf(folder.at('old.db'))
   for (let kill = 1; kill <= 4; kill++) {
     const running = folder.start(ARGS)
-    await running.says(/moved/)
+    await running.waitFor(/moved/)
     running.kill('SIGKILL')
     await running.ended
     // The kill came in the middle of the move.
@@ -54,7 +54,7 @@ test('a dry run counts, a move waits for what stays, and --once does not wait', 
   expect(counted.stdout).toBe(`would move 2 jobs\n${rest}`)
   expect(await textsOf(folder.at('old.db'))).toHaveLength(3)
   const running = folder.start(ARGS)
-  await running.says(/2 moved · the old store still has 1 job of batches/)
+  await running.waitFor(/2 moved · the old store still has 1 job of batches/)
   running.kill('SIGINT')
   expect(await running.ended).toMatchObject({ code: 130, stdout: `moved 2 jobs\n${rest}` })
   expect(await folder.run([...ARGS, '--once'])).toMatchObject({ code: 0, stdout: `moved 0 jobs\n${rest}` })

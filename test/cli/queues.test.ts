@@ -95,8 +95,8 @@ test('rename moves jobs until none of the queue runs, and says what stays', { ti
   const { fetched } = await store.workers.settleAndFetch('h:1:1', step)
   await store.jobs.pauseQueue('q', true)
   const renaming = folder.start(['queues', 'rename', 'q', 'new'])
-  await renaming.says(/new is paused now, as q is; to resume: highkiq resume new/)
-  await renaming.says(/waiting for 1 running job/)
+  await renaming.waitFor(/new is paused now, as q is; to resume: highkiq resume new/)
+  await renaming.waitFor(/waiting for 1 running job/)
   const settlements = fetched.map((one) => done(one))
   await store.workers.settleAndFetch('h:1:1', { ...step, settlements, fetch: { queues: [], n: 0 } })
   const stays = 'left in q: 1 job of cron entries; resume it, and let a worker serve q until they have run'

@@ -123,7 +123,7 @@ test('a worker is quieted and stopped by its identity; an unknown identity lists
 }, async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const worker = folder.start(['work', '-r', 'jobs.mjs'])
-  await worker.says(/is working/)
+  await worker.waitFor(/is working/)
   const [{ identity }] = (await folder.json<{ identity: string }[]>('processes')) as [{ identity: string }]
   const unknown = await folder.run(['stop', 'nobody'])
   expect(unknown).toMatchObject({ code: 1 })

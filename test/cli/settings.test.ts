@@ -115,7 +115,7 @@ test("a Rails application's sidekiq.yml works unchanged: jobs run with its setti
   folder.write({ 'config/sidekiq.yml': RAILS, 'config/application.rb': '', 'jobs.mjs': JOBS })
   const worker = folder.start(['work'], { RAILS_ENV: 'production' })
   // In the log because of verbose.
-  const told = await worker.says(/told of (\w+)/, 3)
+  const told = await worker.waitFor(/told of (\w+)/, 3)
   expect(told.flat().sort()).toEqual(['critical', 'default', 'mailers'])
   // Its only retries would be those of the file.
   await expect.poll(() => folder.json('dead'), { timeout: 20_000 }).toMatchObject([{ class: 'Fails' }])
@@ -231,7 +231,7 @@ test('keys without effect are logged once', { timeout: 120_000 }, async ({ folde
     'jobs.mjs': "import { Highkiq } from 'highkiq'\nexport const hq = new Highkiq()\n",
   })
   const worker = folder.start(['work', '--processes', '2'])
-  await worker.says(/is working/, 2)
+  await worker.waitFor(/is working/, 2)
   worker.kill('SIGTERM')
   const { stderr } = await worker.ended
   for (const key of ['poll_interval_average', 'health_check', 'require']) {

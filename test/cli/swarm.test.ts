@@ -35,7 +35,7 @@ async function swarm(folder: Folder, args: string[], n: number, env = {}): Promi
 }
 
 async function pids(running: Running, n: number): Promise<string[]> {
-  return (await running.says(WORKS, n)).map(([pid]) => pid as string)
+  return (await running.waitFor(WORKS, n)).map(([pid]) => pid as string)
 }
 
 function lives(pid: string): boolean {
@@ -55,14 +55,14 @@ describe('highkiq work --processes', () => {
     const [parent, first] = await swarm(folder, ['--processes', '2'], 2, { HIGHKIQ_LEASE_SECONDS: '600' })
     expect(first).not.toContain(String(parent.pid))
     await folder.run(['enqueue', 'Slow'])
-    const [[victim]] = (await parent.says(/BEGUN (\d+)/)) as [[string]]
+    const [[victim]] = (await parent.waitFor(/BEGUN (\d+)/)) as [[string]]
     process.kill(Number(victim), 'SIGKILL')
-    const [, [next]] = (await parent.says(/BEGUN (\d+)/, 2)) as [[string], [string]]
+    const [, [next]] = (await parent.waitFor(/BEGUN (\d+)/, 2)) as [[string], [string]]
     expect(next).toBe(first.find((pid) => pid !== victim))
     const [, , third] = await pids(parent, 3)
     expect(first).not.toContain(third)
     folder.write({ go: '' })
-    await parent.says(new RegExp(`ENDED ${next}`))
+    await parent.waitFor(new RegExp(`ENDED ${next}`))
     parent.kill('SIGTERM')
     const { code, stderr } = await parent.ended
     // Before the new one has had a look.
@@ -112,10 +112,10 @@ await hq.close()`,
     folder.write({ 'jobs.mjs': JOBS })
     const [parent, children] = await swarm(folder, ['--processes', '2'], 2)
     await folder.run(['enqueue', 'Slow'])
-    await parent.says(/BEGUN/)
+    await parent.waitFor(/BEGUN/)
     for (const pid of children) process.kill(Number(pid), 'SIGTERM')
     parent.kill('SIGTERM')
-    await parent.says(/waiting for 1 job to end/)
+    await parent.waitFor(/waiting for 1 job to end/)
     for (const pid of children) if (lives(pid)) process.kill(Number(pid), 'SIGTERM')
     folder.write({ go: '' })
     const { code, stderr } = await parent.ended
@@ -128,11 +128,11 @@ await hq.close()`,
     folder.write({ 'jobs.mjs': JOBS })
     const [parent, children] = await swarm(folder, ['--processes', '2'], 2)
     await folder.run(['enqueue', 'Slow'])
-    await parent.says(/BEGUN/)
+    await parent.waitFor(/BEGUN/)
     // The second of two signals at once is a copy, as npm sends it.
     parent.kill('SIGINT')
     parent.kill('SIGTERM')
-    await parent.says(/waiting for 1 job to end/)
+    await parent.waitFor(/waiting for 1 job to end/)
     const again = setInterval(() => parent.kill('SIGTERM'), 100)
     const { code, stderr } = await parent.ended
     clearInterval(again)
@@ -145,11 +145,11 @@ await hq.close()`,
     folder.write({ 'jobs.mjs': JOBS })
     const [parent] = await swarm(folder, ['--processes', '2'], 2)
     await folder.run(['enqueue', 'Slow'])
-    await parent.says(/BEGUN/)
+    await parent.waitFor(/BEGUN/)
     parent.kill('SIGKILL')
-    await parent.says(/waiting for 1 job to end/)
+    await parent.waitFor(/waiting for 1 job to end/)
     folder.write({ go: '' })
-    await parent.says(/"msg":"stopped"/, 2)
+    await parent.waitFor(/"msg":"stopped"/, 2)
     const { stderr } = await parent.ended
     expect(stderr).toContain('ENDED')
     expect(await folder.json('stats')).toMatchObject({ processed: 1, enqueued: 0, processes: 0 })
@@ -185,9 +185,9 @@ test('a child above --max-memory is replaced, and exits when its successor is re
   folder.write({ 'jobs.mjs': JOBS })
   const [parent, [large]] = await swarm(folder, ['--max-memory', '350'], 1)
   await folder.run(['enqueue', 'Grow', '400'])
-  await parent.says(/has grown to \d+ MB/)
+  await parent.waitFor(/has grown to \d+ MB/)
   const [, fresh] = await pids(parent, 2)
-  await parent.says(new RegExp(`"pid":${large}.*"stopped"`))
+  await parent.waitFor(new RegExp(`"pid":${large}.*"stopped"`))
   expect(lives(fresh as string)).toBe(true)
   parent.kill('SIGTERM')
   const { code, stderr } = await parent.ended

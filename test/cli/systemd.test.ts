@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { describe, expect } from 'vitest'
-import { Heard } from '../engine/bench.ts'
+import { Collector } from '../engine/bench.ts'
 import { type Folder, test as plainTest } from './command.ts'
 
 const LISTEN = fileURLToPath(new URL('listen.py', import.meta.url))
@@ -18,20 +18,20 @@ hq.job('Slow', async () => {
 })
 `
 
-/** What systemd would hear. */
+/** Collects what systemd would be sent. */
 class Manager {
-  readonly heard = new Heard<string>()
+  readonly messages = new Collector<string>()
   readonly process: ChildProcess
 
   constructor(path: string) {
     this.process = spawn('python3', [LISTEN, path], { stdio: ['ignore', 'pipe', 'inherit'] })
-    createInterface({ input: this.process.stdout as NodeJS.ReadableStream }).on('line', this.heard.say)
+    createInterface({ input: this.process.stdout as NodeJS.ReadableStream }).on('line', this.messages.add)
   }
 
-  /** All messages, once one of them is this. */
-  async hears(what: RegExp): Promise<string[]> {
+  /** Resolves to all messages, once one of them matches. */
+  async waitFor(what: RegExp): Promise<string[]> {
     for (let n = 1; ; n++) {
-      const all = await this.heard.atLeast(n)
+      const all = await this.messages.atLeast(n)
       if (all.some((text) => what.test(text))) return all.slice(1)
     }
   }
@@ -46,7 +46,7 @@ const test = plainTest.extend<{ listen: (path: string) => Promise<Manager> }>({
     await use(async (path) => {
       const manager = new Manager(path)
       managers.push(manager)
-      await manager.heard.atLeast(1)
+      await manager.messages.atLeast(1)
       return manager
     })
     for (const { process } of managers) process.kill()
@@ -65,14 +65,14 @@ describe.skipIf(!present)('systemd', () => {
       const path = kind === 'file' ? folder.at('notify') : `@highkiq-test-${process.pid}`
       const manager = await listen(path)
       const worker = work(folder, { NOTIFY_SOCKET: path, WATCHDOG_USEC: '2000000' }, '-c', '4')
-      expect(await manager.hears(/READY=1/)).toEqual([expect.stringMatching(/^READY=1 STATUS=0 of 4 busy$/)])
-      await worker.says(/is working/)
-      await manager.hears(/^WATCHDOG=1$/)
+      expect(await manager.waitFor(/READY=1/)).toEqual([expect.stringMatching(/^READY=1 STATUS=0 of 4 busy$/)])
+      await worker.waitFor(/is working/)
+      await manager.waitFor(/^WATCHDOG=1$/)
       await folder.run(['enqueue', 'Slow'])
       // Programs that jobs start must not notify systemd.
-      expect(await worker.says(/BEGUN (.*)/)).toEqual([['[null,null]']])
+      expect(await worker.waitFor(/BEGUN (.*)/)).toEqual([['[null,null]']])
       worker.kill('SIGTERM')
-      await manager.hears(/^STOPPING=1 STATUS=stopping$/)
+      await manager.waitFor(/^STOPPING=1 STATUS=stopping$/)
       folder.write({ go: '' })
       expect((await worker.ended).code).toBe(0)
     },
@@ -85,14 +85,14 @@ describe.skipIf(!present)('systemd', () => {
     const path = folder.at('notify')
     const manager = await listen(path)
     const other = work(folder, { NOTIFY_SOCKET: path, WATCHDOG_USEC: '1000000', WATCHDOG_PID: '1' })
-    await manager.hears(/READY=1/)
+    await manager.waitFor(/READY=1/)
     const hasty = work(folder, { NOTIFY_SOCKET: path, WATCHDOG_USEC: '500000' })
-    await hasty.says(/WATCHDOG_USEC must be at least 1000000/)
+    await hasty.waitFor(/WATCHDOG_USEC must be at least 1000000/)
     for (const worker of [other, hasty]) {
       worker.kill('SIGTERM')
       await worker.ended
     }
-    expect(manager.heard.all.filter((text) => text.includes('WATCHDOG'))).toEqual([])
+    expect(manager.messages.all.filter((text) => text.includes('WATCHDOG'))).toEqual([])
   })
 
   test('several processes are one service: ready when all are', { timeout: 120_000 }, async ({ folder, listen }) => {
@@ -100,11 +100,11 @@ describe.skipIf(!present)('systemd', () => {
     const path = folder.at('notify')
     const manager = await listen(path)
     const parent = work(folder, { NOTIFY_SOCKET: path }, '--processes', '2')
-    expect(await manager.hears(/READY=1/)).toEqual(['READY=1 STATUS=2 processes'])
-    expect(await parent.says(/is working/, 2)).toHaveLength(2)
+    expect(await manager.waitFor(/READY=1/)).toEqual(['READY=1 STATUS=2 processes'])
+    expect(await parent.waitFor(/is working/, 2)).toHaveLength(2)
     parent.kill('SIGTERM')
     expect((await parent.ended).code).toBe(0)
-    expect(manager.heard.all.slice(1)).toEqual(['READY=1 STATUS=2 processes', 'STOPPING=1 STATUS=stopping'])
+    expect(manager.messages.all.slice(1)).toEqual(['READY=1 STATUS=2 processes', 'STOPPING=1 STATUS=stopping'])
   })
 
   test('a systemd that can not be notified is logged once, and the worker runs', { timeout: 120_000 }, async ({
@@ -112,9 +112,9 @@ describe.skipIf(!present)('systemd', () => {
   }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const worker = work(folder, { NOTIFY_SOCKET: folder.at('nobody'), WATCHDOG_USEC: '1000000' })
-    await worker.says(/systemd could not be notified: Failed to notify/)
+    await worker.waitFor(/systemd could not be notified: Failed to notify/)
     await folder.run(['enqueue', 'Slow'])
-    await worker.says(/BEGUN/)
+    await worker.waitFor(/BEGUN/)
     folder.write({ go: '' })
     worker.kill('SIGTERM')
     const { code, stderr } = await worker.ended
@@ -126,7 +126,7 @@ describe.skipIf(!present)('systemd', () => {
 plainTest('without systemd-notify the warning names Type=exec', { timeout: 120_000 }, async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const worker = work(folder, { NOTIFY_SOCKET: folder.at('nobody'), PATH: '/nowhere' })
-  await worker.says(/systemd-notify is not installed; use Type=exec/)
+  await worker.waitFor(/systemd-notify is not installed; use Type=exec/)
   worker.kill('SIGTERM')
   expect((await worker.ended).code).toBe(0)
 })

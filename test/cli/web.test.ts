@@ -70,7 +70,7 @@ test('highkiq web --read-only refuses changes', async ({ folder }) => {
 test('highkiq work --web serves the dashboard until the worker stops', async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const work = folder.start(['work', '-r', 'jobs.mjs', '--web=0', '--log-format', 'plain'])
-  const [[origin = '']] = (await work.says(/the dashboard is at (http:\S+)\//)) as [string[]]
+  const [[origin = '']] = (await work.waitFor(/the dashboard is at (http:\S+)\//)) as [string[]]
   expect(origin).toMatch(/^http:\/\/127\.0\.0\.1:/)
   const call = caller(origin, (request) => fetch(request))
   const page = await fetch(`${origin}/queues`, { headers: { accept: 'text/html' } })
@@ -106,7 +106,7 @@ test('one of several processes serves the dashboard, with the token', async ({ f
   folder.write({ 'jobs.mjs': JOBS, 'c.yml': 'web: 0\nweb_host: 0.0.0.0\nprocesses: 2\n' })
   const args = ['work', '-r', 'jobs.mjs', '--log-format', 'plain', '-C', 'c.yml']
   const several = folder.start(args, { HIGHKIQ_WEB_TOKEN: 'secret' })
-  const [[port = '']] = (await several.says(/the dashboard is at http:\/\/0\.0\.0\.0:(\d+)\//)) as [string[]]
+  const [[port = '']] = (await several.waitFor(/the dashboard is at http:\/\/0\.0\.0\.0:(\d+)\//)) as [string[]]
   const call = caller(`http://127.0.0.1:${port}`, (request) => fetch(request))
   expect((await call('GET', '/api/v1/stats')).status).toBe(401)
   const headers = { authorization: 'Bearer secret' }

@@ -19,8 +19,8 @@ describe.concurrent('highkiq work without -q', () => {
     folder.write({ 'jobs.mjs': JOBS })
     for (const name of ['Plain', 'Mail', 'Flaky']) await folder.run(['enqueue', name, '-r', 'jobs.mjs'])
     const worker = folder.start(['work', '-r', 'jobs.mjs'])
-    await worker.says(/"queues":\["default","mails","flaky","later"\]/)
-    for (const name of ['plain', 'mail', 'flaky']) await worker.says(new RegExp(`${name} ran`))
+    await worker.waitFor(/"queues":\["default","mails","flaky","later"\]/)
+    for (const name of ['plain', 'mail', 'flaky']) await worker.waitFor(new RegExp(`${name} ran`))
     worker.kill('SIGTERM')
     const { code, stderr } = await worker.ended
     expect(code).toBe(0)
@@ -30,14 +30,14 @@ describe.concurrent('highkiq work without -q', () => {
   test('the start and stats name a queue that -q leaves out', async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const worker = folder.start(['work', '-r', 'jobs.mjs', '-q', 'default', '-q', 'flaky', '-q', 'later'])
-    await worker.says(
+    await worker.waitFor(
       /no running process serves the queue mails, .* -q default -q flaky -q later -q mails, or with -q '\*'/,
     )
     const { stdout } = await folder.run(['stats'])
     expect(stdout).toMatch(/^no running process serves the queue mails, .* -q mails, or with -q '\*'$/m)
     expect(await folder.json('stats')).toMatchObject({ unservedQueues: ['mails'] })
     const other = folder.start(['work', '-r', 'jobs.mjs', '-q', 'mails'])
-    await other.says(/is working/)
+    await other.waitFor(/is working/)
     expect(await folder.json('stats')).toMatchObject({ unservedQueues: [] })
   })
 })
@@ -52,14 +52,14 @@ onRedis('highkiq work without -q on Redis', () => {
     onTestFinished(() => server.remove())
     const url = ['--url', server.url()]
     const worker = folder.start(['work', '-r', 'jobs.mjs', ...url])
-    await worker.says(/"queues":\["default"\]/)
-    await worker.says(
+    await worker.waitFor(/"queues":\["default"\]/)
+    await worker.waitFor(
       /serves the queues mails, flaky, later, .* -q default -q mails -q flaky -q later, or with -q '\*'/,
     )
     const all = folder.start(['work', '-r', 'jobs.mjs', '-q', '*', ...url])
-    await all.says(/"queues":\["default","mails","flaky","later"\]/)
+    await all.waitFor(/"queues":\["default","mails","flaky","later"\]/)
     await folder.run(['enqueue', 'Mail', '-r', 'jobs.mjs', ...url])
-    await all.says(/mail ran/)
+    await all.waitFor(/mail ran/)
     expect((await folder.run(['stats', ...url])).stdout).not.toMatch('no running process')
   })
 })

@@ -44,8 +44,8 @@ describe.concurrent('highkiq work', () => {
     const options = ['-r', 'jobs.ts', '--url', 'sqlite:other.db']
     await folder.run(['enqueue', 'Heavy', ...options])
     const worker = folder.start(['work', ...options])
-    await worker.says(/"isMainThread":false,"answer":42.*thinking/)
-    await worker.says(/"isMainThread":true.*easy/)
+    await worker.waitFor(/"isMainThread":false,"answer":42.*thinking/)
+    await worker.waitFor(/"isMainThread":true.*easy/)
     worker.kill('SIGTERM')
     expect(await worker.ended).toMatchObject({ code: 0 })
   })
@@ -70,8 +70,8 @@ describe.concurrent('highkiq work', () => {
     )
 
     const worker = folder.start(['work', '-r', 'jobs.ts', '-q', 'low', '-c', '3', '-g', 'shop'])
-    await worker.says(/"name":"bob","count":5.*working hard/)
-    await worker.says(/no worker serves these queues, which have jobs \(use -q NAME\): default \(2 jobs\)"/)
+    await worker.waitFor(/"name":"bob","count":5.*working hard/)
+    await worker.waitFor(/no worker serves these queues, which have jobs \(use -q NAME\): default \(2 jobs\)"/)
     expect(await folder.json('processes')).toMatchObject([{ tag: 'shop', queues: ['low'], concurrency: 3 }])
     worker.kill('SIGTERM')
     expect(await worker.ended).toMatchObject({ code: 0, stdout: '' })
@@ -82,8 +82,8 @@ describe.concurrent('highkiq work', () => {
     folder.write({ 'jobs.mjs': SLOW })
     const env = { HIGHKIQ_QUEUES: 'critical,3 low', HIGHKIQ_CONCURRENCY: '4', HIGHKIQ_URL: 'sqlite:other.db' }
     const worker = folder.start(['work', '-r', 'jobs.mjs'], env)
-    await worker.says(/is working/)
-    await worker.says(/"store":"sqlite:other.db","queues":\["critical,3","low"\],"concurrency":4/)
+    await worker.waitFor(/is working/)
+    await worker.waitFor(/"store":"sqlite:other.db","queues":\["critical,3","low"\],"concurrency":4/)
     worker.kill('SIGINT')
     expect(await worker.ended).toMatchObject({ code: 0 })
   })
@@ -98,7 +98,7 @@ describe.concurrent('highkiq work', () => {
       }`,
     })
     const worker = folder.start(['work', '-r', 'jobs.mjs'], { NODE_OPTIONS: '--import=./register.mjs' })
-    await worker.says(/is working/)
+    await worker.waitFor(/is working/)
     worker.kill('SIGTERM')
     const { stderr } = await worker.ended
     const loaded = [...stderr.matchAll(/^loads (.*)$/gm)].map(([, name = '']) => name)
@@ -111,9 +111,9 @@ describe.concurrent('highkiq work', () => {
     folder.write({ 'jobs.mjs': SLOW })
     await folder.run(['enqueue', 'Slow'])
     const worker = folder.start(['work', '-r', 'jobs.mjs'])
-    await worker.says(/BEGUN/)
+    await worker.waitFor(/BEGUN/)
     worker.kill('SIGTERM')
-    await worker.says(/stopping/)
+    await worker.waitFor(/stopping/)
     folder.write({ go: '' })
     const { code, stderr } = await worker.ended
     expect(code).toBe(0)
@@ -126,7 +126,7 @@ describe.concurrent('highkiq work', () => {
       'jobs.mjs': "console.error('LOADING'); await new Promise((resolve) => setTimeout(resolve, 60_000))",
     })
     const worker = folder.start(['work', '-r', 'jobs.mjs'])
-    await worker.says(/LOADING/)
+    await worker.waitFor(/LOADING/)
     worker.kill('SIGTERM')
     expect(await worker.ended).toMatchObject({ code: 0, stderr: 'LOADING\n' })
   })
@@ -135,9 +135,9 @@ describe.concurrent('highkiq work', () => {
     folder.write({ 'jobs.mjs': SLOW })
     await folder.run(['enqueue', 'Slow'])
     const worker = folder.start(['work', '-r', 'jobs.mjs'])
-    await worker.says(/BEGUN/)
+    await worker.waitFor(/BEGUN/)
     worker.kill('SIGTERM')
-    await worker.says(/stopping/)
+    await worker.waitFor(/stopping/)
     const again = setInterval(() => worker.kill('SIGTERM'), 100)
     const { code, stderr } = await worker.ended
     clearInterval(again)
@@ -146,7 +146,7 @@ describe.concurrent('highkiq work', () => {
 
     folder.write({ go: '' })
     const next = folder.start(['work', '-r', 'jobs.mjs'])
-    await next.says(/ENDED/)
+    await next.waitFor(/ENDED/)
     next.kill('SIGTERM')
     expect((await next.ended).code).toBe(0)
   })

@@ -1,7 +1,7 @@
 import { carryAttributes, currentAttributes, gid, keywords, symbol } from 'highkiq/activejob'
 import { fake, inline } from 'highkiq/testing'
 import { expect, test } from 'vitest'
-import { bench, Heard, until } from '../engine/bench.ts'
+import { bench, Collector, until } from '../engine/bench.ts'
 
 const NOW = 1_700_000_000_123
 
@@ -37,13 +37,13 @@ test.each([['Sidekiq::ActiveJob::Wrapper'], ['ActiveJob::QueueAdapters::SidekiqA
   'a job in %s is run by the job that it wraps, which gets its arguments',
   async (wrapper) => {
     const { hq, work, raw, log } = bench()
-    const ran = new Heard<unknown>()
+    const ran = new Collector<unknown>()
     hq.server.use((ctx, next) => {
-      ran.say(['middleware', ctx.args[1]])
+      ran.add(['middleware', ctx.args[1]])
       return next()
     })
     hq.job('Thumbnail', async (ctx, user: { model: string; id: string }, size: string, options: object) => {
-      ran.say([user.model, user.id, size, options, ctx.activeJob?.executions, ctx.activeJob?.locale, ctx.jid])
+      ran.add([user.model, user.id, size, options, ctx.activeJob?.executions, ctx.activeJob?.locale, ctx.jid])
       ctx.log.info({}, 'said')
     })
     const size = { _aj_serialized: 'ActiveJob::Serializers::SymbolSerializer', value: 'large' }
@@ -70,9 +70,9 @@ test.each([['Sidekiq::ActiveJob::Wrapper'], ['ActiveJob::QueueAdapters::SidekiqA
 
 test("it is retried by its payload and the wrapped job's options, and its envelope stays unchanged", async () => {
   const { hq, work, raw, set, clock } = bench()
-  const ran = new Heard<unknown>()
+  const ran = new Collector<unknown>()
   hq.job('Failing', { retryIn: () => 1000 }, async (ctx, when: Date) => {
-    ran.say([ctx.attempt, ctx.activeJob?.executions, when.getTime()])
+    ran.add([ctx.attempt, ctx.activeJob?.executions, when.getTime()])
     throw new Error('again')
   })
   const time = { _aj_serialized: 'ActiveJob::Serializers::TimeSerializer', value: '2026-12-01T08:00:00Z' }
@@ -94,8 +94,8 @@ test("it is retried by its payload and the wrapped job's options, and its envelo
 
 test('an unknown job is reported under its wrapped class; a payload that only looks like a wrapper stays unchanged', async () => {
   const { hq, work, raw, errors } = bench()
-  const ran = new Heard<unknown>()
-  hq.job('Plain', async (ctx, ...args: unknown[]) => ran.say([args, ctx.activeJob]))
+  const ran = new Collector<unknown>()
+  hq.job('Plain', async (ctx, ...args: unknown[]) => ran.add([args, ctx.activeJob]))
   await raw(fromRails('Sidekiq::ActiveJob::Wrapper', 'Unknown', []))
   await raw('{"class":"Delayed","wrapped":"Plain","args":[{"job_class":"Plain","arguments":[1]}],"jid":"a"}')
   await raw('{"class":"Sidekiq::ActiveJob::Wrapper","wrapped":"Plain","args":[5],"jid":"b"}')
@@ -111,8 +111,8 @@ test('an unknown job is reported under its wrapped class; a payload that only lo
 
 test('a job with the name of the wrapper gets the envelope itself', async () => {
   const { hq, work, raw } = bench()
-  const ran = new Heard<unknown>()
-  hq.job('Sidekiq::ActiveJob::Wrapper', async (_ctx, envelope: { job_class: string }) => ran.say(envelope.job_class))
+  const ran = new Collector<unknown>()
+  hq.job('Sidekiq::ActiveJob::Wrapper', async (_ctx, envelope: { job_class: string }) => ran.add(envelope.job_class))
   await raw(fromRails('Sidekiq::ActiveJob::Wrapper', 'Any', []))
   await work()
   expect(await ran.atLeast(1)).toEqual(['Any'])
@@ -185,8 +185,8 @@ test("before version 8 the wrapper has Rails' name", async () => {
 
 test("a job of this app can be pushed in Rails' format, and runs the same", async () => {
   const { hq, work } = bench()
-  const ran = new Heard<unknown>()
-  hq.job('Both', { queue: 'both' }, async (_ctx, at: Date, about: object) => ran.say([at.getTime(), about]))
+  const ran = new Collector<unknown>()
+  hq.job('Both', { queue: 'both' }, async (_ctx, at: Date, about: object) => ran.add([at.getTime(), about]))
   await hq.activeJob('Both').performAsync(new Date(5), { a: 1 })
   await work({ queues: ['both'] })
   expect(await ran.atLeast(1)).toEqual([[5, { a: 1 }]])

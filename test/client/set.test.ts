@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bench, Heard } from '../engine/bench.ts'
+import { bench, Collector } from '../engine/bench.ts'
 
 const NOW = 1_700_000_000_000
 const frozen = { clock: { now: () => NOW } }
@@ -181,9 +181,9 @@ test('a bulk refuses unknown options', async () => {
 
 test('a job that failed goes to its retryQueue', async () => {
   const { hq, work, settled } = bench()
-  const runs = new Heard<string>()
+  const runs = new Collector<string>()
   const J = hq.job('J', { retryIn: () => 0.01, retryQueue: 'slow' }, async (ctx) => {
-    runs.say(ctx.queue)
+    runs.add(ctx.queue)
     if (ctx.attempt === 1) throw new Error('once')
   })
   await J.performAsync()

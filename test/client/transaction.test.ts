@@ -7,7 +7,7 @@ import { Highkiq } from 'highkiq'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { SqlConnection } from '#dist/store/contract.js'
 import { openDriver } from '#dist/store/sqlite/file/driver.js'
-import { type Bench, bench, Heard, storeOfSuite, until } from '../engine/bench.ts'
+import { type Bench, bench, Collector, storeOfSuite, until } from '../engine/bench.ts'
 
 /** PostgreSQL has another form: test/postgres/transaction.test.ts. */
 const onSqlite = storeOfSuite() === 'SQLite'
@@ -331,8 +331,8 @@ describe.runIf(onSqlite)('a transaction', () => {
 
   test('workers fetch its jobs at once', async () => {
     const { hq, work } = await shop()
-    const ran = new Heard<number>()
-    const J = hq.job('J', async (_ctx, n: number) => ran.say(n))
+    const ran = new Collector<number>()
+    const J = hq.job('J', async (_ctx, n: number) => ran.add(n))
     await work()
     await hq.transaction(() => {
       void J.performAsync(1)

@@ -1,19 +1,19 @@
 import { BusinessFailure } from 'highkiq'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { gate, Heard, until } from '../engine/bench.ts'
+import { Collector, gate, until } from '../engine/bench.ts'
 import type { ServedApi } from '../http/api.ts'
 import { inBrowser } from './browser.ts'
 
 /** Something on each page that could be acted on. */
 async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
   const doors = gate()
-  const begun = new Heard<void>()
+  const begun = new Collector<void>()
   const Row = hq.job('Row', async () => {
     throw new BusinessFailure('no', { code: 'price' })
   })
   const Long = hq.job('Long', async () => {
-    begun.say()
+    begun.add()
     await doors.opened
   })
   hq.job('Broken', { retry: 5, retryIn: () => 3600 }, async () => {

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
-import { Child, gate, Heard } from '../engine/bench.ts'
+import { Child, Collector, gate } from '../engine/bench.ts'
 import { focusRow, inBrowser } from './browser.ts'
 
 inBrowser('busy', (open) => {
   test('running jobs are shown with progress and cancelled; processes are quieted, traced and stopped', async () => {
-    const begun = new Heard<string>()
-    const ended = new Heard<unknown>()
+    const begun = new Collector<string>()
+    const ended = new Collector<unknown>()
     const reports = gate()
     const t = await open('/busy', {
       before: ({ hq }) => {
         hq.job('Slow', { retry: 5 }, async (ctx, n: number) => {
-          begun.say(ctx.jid)
+          begun.add(ctx.jid)
           await reports.opened
           ctx.progress(n, 10, 'on the way')
           await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
-          ended.say(ctx.signal.reason.code)
+          ended.add(ctx.signal.reason.code)
           throw ctx.signal.reason
         })
       },
@@ -76,7 +76,7 @@ inBrowser('busy', (open) => {
 
     // One of ours gets more slots with its next heartbeat.
     const child = new Child(t.another().url)
-    await child.tells('heartbeat')
+    await child.waitFor('heartbeat')
     const ours = processes.filter({ has: page.getByText(`:${child.process.pid}:`) })
     await ours.getByRole('button', { name: 'Slots…' }).click()
     await page.getByLabel('Jobs at the same time in the capsule default').fill('25')
@@ -213,10 +213,10 @@ inBrowser('busy', (open) => {
     const t = await open('/busy', {
       viewport: { width: 390, height: 844 },
       before: async ({ hq, raw, work }) => {
-        const begun = new Heard<void>()
+        const begun = new Collector<void>()
         hq.job(evil, async (ctx) => {
           ctx.progress(1, 2, evil)
-          begun.say()
+          begun.add()
           await doors.opened
         })
         await raw(

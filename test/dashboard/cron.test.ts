@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { Heard } from '../engine/bench.ts'
+import { Collector } from '../engine/bench.ts'
 import { inBrowser } from './browser.ts'
 
 inBrowser('cron', (open) => {
   test('cron entries are shown, run now, paused and resumed', async () => {
-    const ran = new Heard<unknown[]>()
+    const ran = new Collector<unknown[]>()
     const t = await open('/cron', {
       before: ({ hq }) => {
-        const Report = hq.job('Report', async (_ctx, ...args: unknown[]) => ran.say(args))
+        const Report = hq.job('Report', async (_ctx, ...args: unknown[]) => ran.add(args))
         hq.cron('nightly', '30 3 * * *', Report, { args: ['shop'], timeZone: 'Europe/Berlin' })
         hq.cron(
           'careful',

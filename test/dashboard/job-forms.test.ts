@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { gate, Heard } from '../engine/bench.ts'
+import { Collector, gate } from '../engine/bench.ts'
 import { inBrowser } from './browser.ts'
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
@@ -214,11 +214,11 @@ inBrowser('the forms of a job', (open) => {
 
   test('a running job is duplicated with other arguments, and an edit of a tracked job is refused in words', async () => {
     const doors = gate()
-    const begun = new Heard<unknown>()
+    const begun = new Collector<unknown>()
     const { page, hq, work, go } = await open('/', {
       before: ({ hq }) => {
         hq.job('Slow', async (_ctx, n: unknown) => {
-          begun.say(n)
+          begun.add(n)
           await doors.opened
         })
         hq.job('Tracked', { track: true, queue: 'tracked' }, async () => {})

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { BusinessFailure } from 'highkiq'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { all, gate, Heard, until } from '../engine/bench.ts'
+import { all, Collector, gate, until } from '../engine/bench.ts'
 import { inBrowser } from './browser.ts'
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
@@ -10,14 +10,14 @@ const pill = (page: Page, words: string) => page.locator('h1 .pill', { hasText: 
 
 inBrowser('a job by its jid', (open) => {
   test('is shown in its queue, while it runs, as a retry and as dead, each with its actions', async () => {
-    const stopped = new Heard<string>()
+    const stopped = new Collector<string>()
     const { page, hq, work } = await open('/', {
       before: ({ hq }) => {
         hq.job('SyncStock', { retry: 3 }, async ({ signal }, sku: string) => {
           if (sku === 'bad') throw new TypeError('sku bad is unknown')
           await new Promise((_, abort) => {
             signal.addEventListener('abort', () => {
-              stopped.say((signal.reason as { code: string }).code)
+              stopped.add((signal.reason as { code: string }).code)
               abort(signal.reason)
             })
           })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { gate, Heard } from '../engine/bench.ts'
+import { Collector, gate } from '../engine/bench.ts'
 import { served } from '../http/api.ts'
 import { inBrowser } from './browser.ts'
 
@@ -169,11 +169,11 @@ inBrowser('ordered queues', (open) => {
 
   test('ids in flight are listed, and figures have their last hour', async () => {
     const doors = gate()
-    const began = new Heard<void>()
+    const began = new Collector<void>()
     const t = await open('/nowhere', {
       before: async ({ hq, work }) => {
         const Stock = hq.ordered('Stock', { shards: 1 }, async () => {
-          began.say()
+          began.add()
           await doors.opened
         })
         const minute = Math.floor(Date.now() / 60_000) * 60_000

@@ -3,7 +3,7 @@
 import { BusinessFailure } from 'highkiq'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { gate, Heard, until } from '../engine/bench.ts'
+import { Collector, gate, until } from '../engine/bench.ts'
 import { type ServedApi, served } from '../http/api.ts'
 import { inBrowser } from './browser.ts'
 import { textFaults } from './text-overlap.ts'
@@ -15,7 +15,7 @@ const LONG = 'Warehouse/Stock::SynchronizePricesOfDiscontinuedProductsJob'
 /** Something on every page, with long names and large numbers. Returns the pages. */
 async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
   const doors = gate()
-  const began = new Heard<void>()
+  const began = new Collector<void>()
   const Row = hq.job('Row', { retry: 0, queue: 'imports-of-the-nightly-catalogue' }, async (_ctx, n: number) => {
     if (n % 3 === 1) throw new BusinessFailure('The price of this product is empty', { code: 'price.empty' })
     if (n % 3 === 2) throw new Error('connect ECONNREFUSED 10.4.0.17:5432')
@@ -25,7 +25,7 @@ async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
   })
   const Running = hq.job('Running', async (ctx) => {
     ctx.progress(1234, 56_789, 'rows of the warehouse')
-    began.say()
+    began.add()
     await doors.opened
   })
   const Once = hq.job('Once', { unique: true, queue: 'nobody-serves-this-queue' }, async (_ctx, _n: number) => {})

@@ -1,7 +1,7 @@
 import { BusinessFailure } from 'highkiq'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { gate, Heard, until } from '../engine/bench.ts'
+import { Collector, gate, until } from '../engine/bench.ts'
 import { inBrowser } from './browser.ts'
 
 const tile = (page: Page, name: string) =>
@@ -10,12 +10,12 @@ const tile = (page: Page, name: string) =>
 inBrowser('overview', (open) => {
   test('figures update while a worker runs, and link to their pages', async () => {
     const doors = gate()
-    const begun = new Heard<void>()
+    const begun = new Collector<void>()
     const t = await open('/', {
       before: async ({ hq, clock }) => {
         hq.job('Quick', async () => {})
         hq.job('Slow', async () => {
-          begun.say()
+          begun.add()
           await doors.opened
         })
         hq.job('Broken', { retry: 5, retryIn: () => 3600 }, async () => {

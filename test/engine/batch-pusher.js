@@ -12,5 +12,5 @@ const rows = Array.from({ length: jobs }, (_, n) => [n])
 await hq.batch({ onComplete: Complete, onSuccess: Success }, async ({ bid }) => {
   await Work.set({ unique: true }).performBulk(rows, { at: Date.now() / 1000 + 1e6 })
   await hq.batch({}, () => Work.performIn(1e6, 'inner'))
-  writeSync(1, `${JSON.stringify({ is: 'pushing', bid })}\n`)
+  writeSync(1, `${JSON.stringify({ type: 'pushing', bid })}\n`)
 })

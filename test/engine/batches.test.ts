@@ -1,29 +1,29 @@
 import { BusinessFailure, Discard, type HighkiqError, type JobContext, Kill } from 'highkiq'
 import { expect, test } from 'vitest'
-import { type Bench, bench, gate, Heard, until } from './bench.ts'
+import { type Bench, bench, Collector, gate, until } from './bench.ts'
 
 const codeOf = (thrown: unknown) => (thrown as HighkiqError).code
 
 /** Jobs that tell the test which of them ran. */
 function jobs({ hq }: Bench) {
-  const heard = new Heard<string>()
+  const ran = new Collector<string>()
   const Work = hq.job('Work', { retry: 0 }, async (_ctx, name: string, how = 'ok') => {
-    heard.say(name)
+    ran.add(name)
     if (how === 'fails') throw new Error('no')
     if (how === 'kills') throw new Kill('no')
     if (how === 'discards') throw new Discard('no')
     if (how === 'refuses') throw new BusinessFailure('no')
     return { did: name }
   })
-  const callback = (name: string) => hq.job(name, (_ctx, bid: string) => heard.say(`${name} ${bid}`))
+  const callback = (name: string) => hq.job(name, (_ctx, bid: string) => ran.add(`${name} ${bid}`))
   const [Complete, Success, Death] = [callback('complete'), callback('success'), callback('death')]
   const all = { onComplete: Complete, onSuccess: Success, onDeath: Death }
-  return { heard, Work, all, Complete, Success, Death }
+  return { ran, Work, all, Complete, Success, Death }
 }
 
 test('a batch pushes its jobs together and its callbacks once, when the jobs have ended', async () => {
   const t = bench()
-  const { heard, Work, all } = jobs(t)
+  const { ran, Work, all } = jobs(t)
   const options = { ...all, description: 'two', data: { a: [1] } }
   const bid = await t.hq.batch(options, async (batch) => {
     expect(await Work.performAsync('a')).toEqual(expect.any(String))
@@ -41,10 +41,10 @@ test('a batch pushes its jobs together and its callbacks once, when the jobs hav
   })
   await t.work()
   await until(async () => (await t.hq.batches.get(bid))?.succeeded === 3)
-  expect(heard.all.sort()).toEqual(['a', 'b', 'c'])
+  expect(ran.all.sort()).toEqual(['a', 'b', 'c'])
   for await (const entry of t.hq.scheduled) await entry.addToQueue()
-  const said = await heard.atLeast(6)
-  expect(said.slice(4).sort()).toEqual([`complete ${bid}`, `success ${bid}`])
+  const names = await ran.atLeast(6)
+  expect(names.slice(4).sort()).toEqual([`complete ${bid}`, `success ${bid}`])
   expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'succeeded', completedAt: expect.any(Date), diedAt: null })
 })
 
@@ -87,41 +87,41 @@ test.each([
   ['refuses', 'failed', ['complete']],
 ])('a job that %s: the batch is %s', async (how, state, callbacks) => {
   const t = bench()
-  const { heard, Work, all } = jobs(t)
+  const { ran, Work, all } = jobs(t)
   const bid = await t.hq.batch(all, async () => {
     await Work.performAsync('a')
     await Work.performAsync('b', how)
   })
   await t.work()
-  const said = await heard.atLeast(2 + callbacks.length)
+  const names = await ran.atLeast(2 + callbacks.length)
   await t.settled()
-  expect(said.slice(2).sort()).toEqual(callbacks.map((name) => `${name} ${bid}`))
+  expect(names.slice(2).sort()).toEqual(callbacks.map((name) => `${name} ${bid}`))
   expect(await t.hq.batches.get(bid)).toMatchObject({ state, succeeded: 1, [state]: 1 })
 })
 
 test('a dead job that is retried by hand lets the batch succeed, and one without the dead set does not', async () => {
   const t = bench()
-  const { heard, all } = jobs(t)
+  const { ran, all } = jobs(t)
   let isWell = false
   const Ill = t.hq.job('Ill', { retry: 0 }, () => {
     if (!isWell) throw new Error('no')
   })
   const bid = await t.hq.batch(all, async () => void (await Ill.performAsync()))
   await t.work()
-  await heard.atLeast(2)
+  await ran.atLeast(2)
   isWell = true
   for await (const entry of t.hq.dead) await entry.retry()
-  await heard.atLeast(3)
-  expect(heard.all.sort()).toEqual([`complete ${bid}`, `death ${bid}`, `success ${bid}`])
+  await ran.atLeast(3)
+  expect(ran.all.sort()).toEqual([`complete ${bid}`, `death ${bid}`, `success ${bid}`])
   isWell = false
   const gone = await t.hq.batch(all, async () => void (await Ill.set({ dead: false }).performAsync()))
-  await heard.atLeast(5)
+  await ran.atLeast(5)
   expect(await t.hq.batches.get(gone)).toMatchObject({ state: 'failed', failed: 1, diedAt: expect.any(Date) })
 })
 
 test('a job that will be retried is retrying, and its batch waits', async () => {
   const t = bench()
-  const { heard, all } = jobs(t)
+  const { ran, all } = jobs(t)
   let attempts = 0
   const Twice = t.hq.job('Twice', { retryIn: 1e6 }, () => {
     if (++attempts < 2) throw new Error('no')
@@ -133,7 +133,7 @@ test('a job that will be retried is retrying, and its batch waits', async () => 
   for await (const member of t.hq.batches.members(bid)) members.push(member)
   expect(members).toMatchObject([{ state: 'retrying' }])
   await t.hq.retries.retryAll()
-  await heard.atLeast(2)
+  await ran.atLeast(2)
   expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'succeeded', retrying: 0, total: 1 })
 })
 
@@ -214,15 +214,15 @@ test.each([
 test('a cancelled batch stops the jobs that run, accepts no more, and removes those that wait for a retry', async () => {
   const t = bench()
   const { all } = jobs(t)
-  const began = new Heard<string>()
+  const began = new Collector<string>()
   const Ill = t.hq.job('Ill', { retryIn: 1e6 }, () => {
     throw new Error('no')
   })
-  const late = new Heard<unknown>()
+  const late = new Collector<unknown>()
   const Long = t.hq.job('Long', async (ctx: JobContext) => {
-    began.say('')
+    began.add('')
     await until(() => ctx.signal.aborted)
-    late.say(await ctx.batch?.add(() => Ill.performAsync()).catch(codeOf))
+    late.add(await ctx.batch?.add(() => Ill.performAsync()).catch(codeOf))
     ctx.signal.throwIfAborted()
   })
   const bid = await t.hq.batch(all, async () => {
@@ -240,10 +240,10 @@ test('a cancelled batch stops the jobs that run, accepts no more, and removes th
 
 test('a parent in a flow that was pushed while its batch is being cancelled is stopped', async () => {
   const t = bench()
-  const { heard, Work } = jobs(t)
+  const { ran, Work } = jobs(t)
   const held = gate()
   const Parent = t.hq.job('Parent', async (ctx: JobContext) => {
-    heard.say('parent')
+    ran.add('parent')
     await held.opened
     await until(() => ctx.signal.aborted)
     ctx.signal.throwIfAborted()
@@ -267,7 +267,7 @@ test('a parent in a flow that was pushed while its batch is being cancelled is s
   const cancelled = t.hq.batches.cancel(bid)
   await reached.opened
   await t.work()
-  expect(await heard.atLeast(2)).toEqual(['child', 'parent'])
+  expect(await ran.atLeast(2)).toEqual(['child', 'parent'])
   paused.open()
   expect(await cancelled).toBe(1)
   expect(await cancellations.among([jid])).toEqual([jid])
@@ -292,12 +292,12 @@ test('a batch counts the job that is added to it just before it is cancelled', a
 
 test('a worker continues to cancel a batch whose cancellation was interrupted', async () => {
   const t = bench()
-  const { heard, Work, all } = jobs(t)
+  const { ran, Work, all } = jobs(t)
   const bid = await t.hq.batch(all, () => Work.performIn(1e6, 'a'))
   await t.hq.store.batches.cancel(bid, t.clock.now())
   expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'running', cancelling: true })
   await t.work()
-  expect(await heard.atLeast(1)).toEqual([`complete ${bid}`])
+  expect(await ran.atLeast(1)).toEqual([`complete ${bid}`])
   expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'failed', failed: 1, cancelling: false })
 })
 
@@ -323,14 +323,14 @@ test('a killed job is dead in its batch', async () => {
 
 test('a job adds jobs to its batch, and a batch that has ended accepts none', async () => {
   const t = bench()
-  const { heard, Work, all } = jobs(t)
+  const { ran, Work, all } = jobs(t)
   const Grow = t.hq.job('Grow', async (ctx: JobContext) => {
     await ctx.batch?.add(() => Work.performBulk([['x'], ['y']]))
     await Work.performAsync('not in it')
   })
   const bid = await t.hq.batch(all, async () => void (await Grow.performAsync()))
   await t.work()
-  await heard.atLeast(5)
+  await ran.atLeast(5)
   expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'succeeded', total: 3, succeeded: 3 })
   const late = t.hq.batches.add(bid, () => Work.performAsync('z'))
   await expect(late).rejects.toMatchObject({ code: 'BATCH_ENDED', details: { bid } })
@@ -375,9 +375,9 @@ test('batches and flows can be nested 500 levels deep', async () => {
 
 test('the callbacks of a nested batch belong to the batch around it, and add the next step to it', async () => {
   const t = bench()
-  const { heard, Work, Complete, Success } = jobs(t)
+  const { ran, Work, Complete, Success } = jobs(t)
   const Next = t.hq.job('Next', async (ctx: JobContext, inner: string) => {
-    heard.say(`next of ${inner}`)
+    ran.add(`next of ${inner}`)
     await ctx.batch?.add(() => t.hq.batch({ onSuccess: Complete }, () => Work.performAsync('second')))
   })
   let inner = ''
@@ -386,8 +386,8 @@ test('the callbacks of a nested batch belong to the batch around it, and add the
   })
   expect(await t.hq.batches.get(inner)).toMatchObject({ parent: outer })
   await t.work({ concurrency: 1 })
-  const said = await heard.atLeast(5)
-  expect(said).toEqual(['first', `next of ${inner}`, 'second', expect.stringMatching(/^complete/), `success ${outer}`])
+  const names = await ran.atLeast(5)
+  expect(names).toEqual(['first', `next of ${inner}`, 'second', expect.stringMatching(/^complete/), `success ${outer}`])
 })
 
 test('a callback that client middleware stops is not among the callbacks of its batch', async () => {
@@ -402,15 +402,15 @@ test('a callback that client middleware stops is not among the callbacks of its 
 
 test('an empty batch succeeds at once', async () => {
   const t = bench()
-  const { heard, all } = jobs(t)
+  const { ran, all } = jobs(t)
   const bid = await t.hq.batch(all, () => {})
   await t.work()
-  expect((await heard.atLeast(2)).sort()).toEqual([`complete ${bid}`, `success ${bid}`])
+  expect((await ran.atLeast(2)).sort()).toEqual([`complete ${bid}`, `success ${bid}`])
 })
 
 test('a crash between the end of the last job and its settlement runs the job again, and the callbacks once', async () => {
   const t = bench()
-  const { heard, Work, all } = jobs(t)
+  const { ran, Work, all } = jobs(t)
   const bid = await t.hq.batch(all, () => Work.performAsync('a'))
   const { store } = t.hq
   await store.workers.join('gone', { queues: ['default'], seconds: 30, host: 'elsewhere' })
@@ -424,7 +424,7 @@ test('a crash between the end of the last job and its settlement runs the job ag
   expect(fetched).toHaveLength(1)
   await store.workers.claim('gone')
   await t.work()
-  expect((await heard.atLeast(3)).slice(1).sort()).toEqual([`complete ${bid}`, `success ${bid}`])
+  expect((await ran.atLeast(3)).slice(1).sort()).toEqual([`complete ${bid}`, `success ${bid}`])
 })
 
 test('ordered items, tasks, transactions and tracked jobs, and wrong options are refused', async () => {
@@ -451,7 +451,7 @@ test('ordered items, tasks, transactions and tracked jobs, and wrong options are
 
 test('a unique job whose lock is held is dropped from its batch, which ends without it', async () => {
   const t = bench()
-  const { heard, Work, all } = jobs(t)
+  const { ran, Work, all } = jobs(t)
   const Once = Work.set({ unique: true })
   const held = await Once.set({ queue: 'other' }).performAsync('held')
   const bid = await t.hq.batch(all, async () => {
@@ -465,8 +465,10 @@ test('a unique job whose lock is held is dropped from its batch, which ends with
   const none = await t.hq.batch(all, () => Once.performAsync('held'))
   expect(await t.hq.batches.get(none)).toMatchObject({ total: 0, state: 'succeeded' })
   await t.work()
-  const said = await heard.atLeast(6)
-  expect(said.sort()).toEqual(['a', 'b', ...[bid, none].flatMap((one) => [`complete ${one}`, `success ${one}`])].sort())
+  const names = await ran.atLeast(6)
+  expect(names.sort()).toEqual(
+    ['a', 'b', ...[bid, none].flatMap((one) => [`complete ${one}`, `success ${one}`])].sort(),
+  )
   // The batch has ended, and so has the lock of its job.
   const again = await t.hq.batch({}, () => Once.performAsync('a'))
   expect(await t.hq.batches.get(again)).toMatchObject({ total: 1 })
@@ -475,7 +477,7 @@ test('a unique job whose lock is held is dropped from its batch, which ends with
 
 test('with raise, a lock that is held keeps a whole batch or flow from being stored', async () => {
   const t = bench()
-  const { heard, Work, all } = jobs(t)
+  const { ran, Work, all } = jobs(t)
   const Strict = Work.set({ unique: { onConflict: 'raise' } })
   const jid = await Strict.performAsync('a')
   const conflict = { code: 'UNIQUE_CONFLICT', details: { jid }, message: expect.stringMatching(/^Work: /) }
@@ -489,12 +491,12 @@ test('with raise, a lock that is held keeps a whole batch or flow from being sto
   expect(await t.queue()).toHaveLength(1)
   await flow(['b'])
   await t.work()
-  expect(await heard.atLeast(3)).toEqual(['a', 'b', 'root'])
+  expect(await ran.atLeast(3)).toEqual(['a', 'b', 'root'])
 })
 
 test('a flow refuses a job that could be dropped, and a callback has no lock', async () => {
   const t = bench()
-  const { heard, Work, all } = jobs(t)
+  const { ran, Work, all } = jobs(t)
   const Once = Work.set({ unique: true })
   const child = t.hq.flow({ job: Work, args: ['root'], children: [{ job: Once, args: ['a'] }] })
   await expect(child).rejects.toThrow(/parent would get no result of a job that is dropped.*unique: false/)
@@ -508,25 +510,25 @@ test('a flow refuses a job that could be dropped, and a callback has no lock', a
   const Ended = all.onSuccess.set({ unique: true })
   const bid = await t.hq.batch({ onSuccess: Ended, onComplete: Ended }, () => {})
   await t.work()
-  expect(await heard.atLeast(2)).toEqual([`success ${bid}`, `success ${bid}`])
+  expect(await ran.atLeast(2)).toEqual([`success ${bid}`, `success ${bid}`])
 })
 
 test('a job of Sidekiq Pro keeps its bid, and runs as usual', async () => {
   const t = bench()
-  const { heard, Work } = jobs(t)
+  const { ran, Work } = jobs(t)
   await Work.set({ bid: 'Zm9vYmFyMTIzNA' }).performAsync('a')
   await t.work()
-  await heard.atLeast(1)
+  await ran.atLeast(1)
   await t.settled()
   expect(t.errors).toEqual([])
 })
 
 test('a flow runs the children first, and their parent reads the results', async () => {
   const t = bench()
-  const { heard, Work } = jobs(t)
-  const results = new Heard<unknown>()
+  const { ran, Work } = jobs(t)
+  const results = new Collector<unknown>()
   const Join = t.hq.job('Join', async (ctx: JobContext, name: string) => {
-    results.say((await ctx.children()).map(({ job, status, result }) => ({ job, status, result })))
+    results.add((await ctx.children()).map(({ job, status, result }) => ({ job, status, result })))
     return { joined: name }
   })
   const pushed = await t.hq.flow({
@@ -555,18 +557,18 @@ test('a flow runs the children first, and their parent reads the results', async
     { job: 'Work', status: 'succeeded', result: { did: 'a' } },
     { job: 'Join', status: 'succeeded', result: { joined: 'inner' } },
   ])
-  expect(heard.all.sort()).toEqual(['a', 'b', 'c'])
+  expect(ran.all.sort()).toEqual(['a', 'b', 'c'])
 })
 
 test('a child that failed: its parent fails, runs all the same, or waits for the retry by hand', async () => {
   const t = bench()
-  const seen = new Heard<unknown>()
+  const seen = new Collector<unknown>()
   let isWell = false
   const Ill = t.hq.job('Ill', { retry: 0 }, () => {
     if (!isWell) throw Object.assign(new Error('ill'), { code: 'ILL' })
     return 1
   })
-  const Join = t.hq.job('Join', async (ctx: JobContext) => seen.say(await ctx.children()))
+  const Join = t.hq.job('Join', async (ctx: JobContext) => seen.add(await ctx.children()))
   const of = (onChildFailure: 'fail' | 'ignore' | 'wait') =>
     t.hq.flow({ job: Join, onChildFailure, children: [{ job: Ill }] })
   await of('ignore')
@@ -589,7 +591,7 @@ test('a child that failed: its parent fails, runs all the same, or waits for the
 
 test('a parent in a flow that waits for its children is found, and is cancelled with them', async () => {
   const t = bench()
-  const { heard, Work } = jobs(t)
+  const { ran, Work } = jobs(t)
   const child = { job: Work.set({ queue: 'low' }), args: ['child'] as [string] }
   const flow = await t.hq.flow({ job: Work, args: ['root'], children: [child] })
   const jid = flow?.jid as string
@@ -614,12 +616,12 @@ test('a parent in a flow that waits for its children is found, and is cancelled 
   expect(await t.hq.cancel(member?.id as string)).toBe('removed')
   expect((await t.hq.find(outer?.jid as string)).state).toBe('queued')
   await t.work({ queues: ['default', 'low'] })
-  expect(await heard.atLeast(1)).toEqual(['outer'])
+  expect(await ran.atLeast(1)).toEqual(['outer'])
 })
 
 test('a flow in a batch is a member of it, and a job without children is only pushed', async () => {
   const t = bench()
-  const { heard, Work, Success } = jobs(t)
+  const { ran, Work, Success } = jobs(t)
   const bid = await t.hq.batch({ onSuccess: Success }, async () => {
     await t.hq.flow({ job: Work, args: ['root'], children: [{ job: Work, args: ['child'] }] })
     await t.hq.flow({ job: Work, args: ['alone'] })
@@ -628,9 +630,9 @@ test('a flow in a batch is a member of it, and a job without children is only pu
   const alone = await t.hq.flow({ job: Work, args: ['outside'] })
   expect(alone).toEqual({ jid: expect.any(String), bid: null })
   await t.work({ concurrency: 1 })
-  const said = await heard.atLeast(5)
-  expect(said.indexOf('root')).toBeGreaterThan(said.indexOf('child'))
-  expect(said.at(-1)).toBe(`success ${bid}`)
+  const names = await ran.atLeast(5)
+  expect(names.indexOf('root')).toBeGreaterThan(names.indexOf('child'))
+  expect(names.at(-1)).toBe(`success ${bid}`)
   const wrong = (node: unknown) => t.hq.flow(node as never).catch((thrown) => `${codeOf(thrown)}: ${thrown.message}`)
   expect(await wrong({ job: 'Work' })).toMatch(/INVALID_OPTION: hq.flow: job must be a job/)
   expect(await wrong({ job: Work, children: [{ job: Work, onChildFailure: 'retry' }] })).toMatch(
@@ -648,14 +650,14 @@ test('a flow in a batch is a member of it, and a job without children is only pu
 
 test.each([true, 5, ['a'], null])('a job with the jid %o, a lock and a batch runs, and harms no other', async (jid) => {
   const t = bench()
-  const { heard, Work, all } = jobs(t)
+  const { ran, Work, all } = jobs(t)
   const bid = await t.hq.batch(all, () => Work.performAsync('good'))
   const text = JSON.stringify({ class: 'Work', args: ['odd'], jid, bid, hk_unique: 'success:k,jid', queue: 'default' })
   await t.hq.store.jobs.push([{ to: 'queue', queue: 'default', text, end: 'front' }], 0)
   await t.work()
   await until(async () => (await t.hq.batches.get(bid))?.state === 'succeeded')
-  await heard.atLeast(2)
-  expect(heard.all).toContain('good')
+  await ran.atLeast(2)
+  expect(ran.all).toContain('good')
 })
 
 test('a page of members goes on where the one before ended, and a cursor that is not its `next` is refused', async () => {

@@ -34,18 +34,19 @@ export function recorder(lines: LogLine[] = [], fields: object = {}): Logger & {
   }
 }
 
-/** What handlers tell the test. */
-export class Heard<T = unknown> {
+/** Collects values for the test, which waits until it has so many. */
+export class Collector<T = unknown> {
   readonly all: T[] = []
   #waiting: { n: number; resolve: (all: T[]) => void }[] = []
 
-  say = (what: T): void => {
-    this.all.push(what)
+  /** Bound, so that it can be passed as a callback. */
+  add = (value: T): void => {
+    this.all.push(value)
     for (const waiting of this.#waiting) if (this.all.length >= waiting.n) waiting.resolve(this.all)
     this.#waiting = this.#waiting.filter(({ n }) => n > this.all.length)
   }
 
-  /** All that was said, once it is `n` things. */
+  /** Resolves to all values, once there are `n`. */
   atLeast(n: number): Promise<T[]> {
     return this.all.length >= n
       ? Promise.resolve(this.all)
@@ -90,7 +91,7 @@ export interface Bench {
   hq: Highkiq
   url: string
   log: ReturnType<typeof recorder>
-  /** What `onError` heard. */
+  /** What `onError` was called with. */
   errors: { error: Error & { code?: string }; about: Record<string, unknown> }[]
   /** The app's time runs this many seconds ahead. */
   clock: { ahead: number; now(): number }
@@ -102,7 +103,7 @@ export interface Bench {
   queue(name?: string): Promise<Payload[]>
   /** Puts a text into a queue as another program would. */
   raw(text: string, queue?: string): Promise<void>
-  /** No job is in a queue or with a worker, and all ends are told. */
+  /** Resolves when no job is in a queue or with a worker, and all jobs are settled. */
   settled(): Promise<void>
 }
 
@@ -180,19 +181,20 @@ function asPayload(text: string): Payload {
   }
 }
 
-export interface Said {
+/** A line of JSON that a child process writes. */
+export interface ChildMessage {
   /** What has happened. */
-  is: string
+  type: string
   pid: number
   [field: string]: unknown
 }
 
-/** A process that works: child.js (or another) URL OPTIONS. What it tells is heard; it is killed at the end of the test. */
+/** A process that works: child.js (or another) URL OPTIONS. Its messages are read; it is killed at the end of the test. */
 export class Child {
   readonly process: ChildProcess
-  readonly said = new Heard<Said>()
+  readonly messages = new Collector<ChildMessage>()
   readonly exited: Promise<{ code: number | null; signal: string | null }>
-  #heard: { is: string; n: number; resolve: (said: Said[]) => void }[] = []
+  #waiting: { type: string; n: number; resolve: (messages: ChildMessage[]) => void }[] = []
 
   /** `flags` are those of Node. */
   constructor(url: string, options: Record<string, unknown> = {}, program = 'child.js', flags: readonly string[] = []) {
@@ -203,22 +205,24 @@ export class Child {
     onTestFinished(() => void this.process.kill('SIGKILL'))
     this.exited = once(this.process, 'close').then(([code, signal]) => ({ code, signal }))
     createInterface({ input: this.process.stdout as NodeJS.ReadableStream }).on('line', (line) => {
-      this.said.say(JSON.parse(line))
-      for (const waiting of this.#heard) {
-        const found = this.all(waiting.is)
+      this.messages.add(JSON.parse(line))
+      for (const waiting of this.#waiting) {
+        const found = this.all(waiting.type)
         if (found.length >= waiting.n) waiting.resolve(found)
       }
     })
   }
 
-  all(is: string): Said[] {
-    return this.said.all.filter((said) => said.is === is)
+  all(type: string): ChildMessage[] {
+    return this.messages.all.filter((message) => message.type === type)
   }
 
-  /** All things of this kind that it has told, once there are `n`. */
-  tells(is: string, n = 1): Promise<Said[]> {
-    const found = this.all(is)
-    return found.length >= n ? Promise.resolve(found) : new Promise((resolve) => this.#heard.push({ is, n, resolve }))
+  /** Resolves to all messages of this type, once there are `n`. */
+  waitFor(type: string, n = 1): Promise<ChildMessage[]> {
+    const found = this.all(type)
+    return found.length >= n
+      ? Promise.resolve(found)
+      : new Promise((resolve) => this.#waiting.push({ type, n, resolve }))
   }
 
   kill(signal: NodeJS.Signals): void {

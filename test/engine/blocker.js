@@ -1,4 +1,4 @@
-// A worker process whose handlers block its event loop: blocker.js URL OPTIONS. It tells what happens as lines of JSON.
+// A worker process whose handlers block its event loop: blocker.js URL OPTIONS. It writes what happens as lines of JSON.
 // (Plain JavaScript, for it is started often.)
 import { existsSync, writeSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -6,20 +6,20 @@ import { Highkiq } from 'highkiq'
 import { pino } from 'pino'
 
 const [url, options] = process.argv.slice(2)
-const say = (is, about = {}) => writeSync(1, `${JSON.stringify({ is, pid: process.pid, ...about })}\n`)
-const log = { debug() {}, info() {}, warn: (about, message) => say('warned', { ...about, message }), error() {} }
+const emit = (type, about = {}) => writeSync(1, `${JSON.stringify({ type, pid: process.pid, ...about })}\n`)
+const log = { debug() {}, info() {}, warn: (about, message) => emit('warned', { ...about, message }), error() {} }
 log.child = () => log
 
 const hq = new Highkiq({ url, logger: log, random: () => 0 })
-hq.onError((error) => say('error', { code: error.code, message: error.message }))
+hq.onError((error) => emit('error', { code: error.code, message: error.message }))
 
 /** Blocks until there is such a file, and a little longer. */
 function blockUntil(file, andMs = 0) {
   const nothing = new Int32Array(new SharedArrayBuffer(4))
-  say('began')
+  emit('began')
   while (!existsSync(file)) Atomics.wait(nothing, 0, 0, 10)
   Atomics.wait(nothing, 0, 0, andMs)
-  say('ended')
+  emit('ended')
 }
 
 hq.job('Stuck', (_ctx, file, andMs) => blockUntil(file, andMs))
@@ -32,22 +32,22 @@ hq.job('StuckLater', async (_ctx, file) => {
   blockUntil(file)
 })
 hq.job('StuckWhenStopping', async (_ctx, file) => {
-  say('waits')
+  emit('waits')
   await new Promise((resolve) => hq.on('quiet', resolve))
   blockUntil(file)
 })
 /** Blocks while nobody reads its log: so the default logger writes. */
 const chatty = pino(pino.destination({ dest: 2, sync: true }))
 hq.job('Flood', () => {
-  say('began')
+  emit('began')
   chatty.info('x'.repeat(4_000_000))
-  say('ended')
+  emit('ended')
 })
 hq.job('Waiting', async (ctx) => {
-  say('waits')
+  emit('waits')
   await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
 })
-hq.job('Quick', (_ctx, n) => say('ran', { n }))
+hq.job('Quick', (_ctx, n) => emit('ran', { n }))
 
 const worker = hq.worker({ leaseSeconds: 1, timeout: 5, pollInterval: 0.05, ...JSON.parse(options) })
 await worker.run()

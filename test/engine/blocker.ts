@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
-import { Child, type Said, until } from './bench.ts'
+import { Child, type ChildMessage, until } from './bench.ts'
 
 /** A process whose jobs block until they are released: blocker.js URL OPTIONS. It is killed at the end of the test. */
 export class Blocker {
@@ -14,7 +14,7 @@ export class Blocker {
   readonly exited: Promise<{ code: number | null; signal: string | null }>
   /** What its jobs wait for; to be given to them. */
   readonly file: string
-  readonly said: Said[] = []
+  readonly messages: ChildMessage[] = []
   /** The lines of its standard error, from when they are first asked for: before that nobody reads them. */
   #written: string[] | undefined
 
@@ -31,23 +31,23 @@ export class Blocker {
     })
     this.exited = once(this.process, 'exit').then(([code, signal]) => ({ code, signal }))
     createInterface({ input: this.process.stdout as NodeJS.ReadableStream }).on('line', (line) => {
-      this.said.push(JSON.parse(line))
+      this.messages.push(JSON.parse(line))
     })
   }
 
-  all(is: string): Said[] {
-    return this.said.filter((said) => said.is === is)
+  all(type: string): ChildMessage[] {
+    return this.messages.filter((message) => message.type === type)
   }
 
-  /** All things of this kind that it has told, once there are `n`. */
-  async tells(is: string, n = 1): Promise<Said[]> {
-    await until(() => this.all(is).length >= n)
-    return this.all(is)
+  /** Resolves to all messages of this type, once there are `n`. */
+  async waitFor(type: string, n = 1): Promise<ChildMessage[]> {
+    await until(() => this.all(type).length >= n)
+    return this.all(type)
   }
 
-  /** The first `n` warnings on its standard error whose text matches; it need not be able to log for them. */
-  async writes(message: RegExp, n = 1): Promise<Record<string, unknown>[]> {
-    const written = this.reads()
+  /** Resolves to the first `n` warnings on its standard error whose text matches; it need not be able to log for them. */
+  async waitForWarning(message: RegExp, n = 1): Promise<Record<string, unknown>[]> {
+    const written = this.readStderr()
     const matching = () =>
       written
         .filter((line) => line.startsWith('{'))
@@ -58,7 +58,7 @@ export class Blocker {
   }
 
   /** Reads its standard error from now on. */
-  reads(): string[] {
+  readStderr(): string[] {
     if (this.#written) return this.#written
     const lines: string[] = []
     this.#written = lines

@@ -2,17 +2,17 @@ import { BusinessFailure, Highkiq, type Payload, Snooze } from 'highkiq'
 import { expect, test } from 'vitest'
 import type { FetchedJob } from '#dist/store/contract.js'
 import { withReplaced } from '../replaced-store.ts'
-import { type Bench, bench, Child, gate, Heard, promptly, until } from './bench.ts'
+import { type Bench, bench, Child, Collector, gate, promptly, until } from './bench.ts'
 import { Blocker } from './blocker.ts'
 
 /** A job that runs until it is told to end. */
 function patient({ hq }: Bench, how: (reason: Error) => unknown = (reason) => Promise.reject(reason), options = {}) {
-  const began = new Heard<string>()
-  const told = new Heard<string>()
+  const began = new Collector<string>()
+  const told = new Collector<string>()
   const J = hq.job('J', options, async (ctx, name: string) => {
-    began.say(name)
+    began.add(name)
     await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
-    told.say(ctx.signal.reason.code)
+    told.add(ctx.signal.reason.code)
     return how(ctx.signal.reason)
   })
   return { J, began, told }
@@ -27,8 +27,8 @@ async function cancellationsGone({ hq }: Bench, ...jids: string[]): Promise<void
 
 test('a job that waits in its queue is removed, and never runs', async () => {
   const t = bench()
-  const ran = new Heard<number>()
-  const J = t.hq.job('J', async (_ctx, n: number) => ran.say(n))
+  const ran = new Collector<number>()
+  const J = t.hq.job('J', async (_ctx, n: number) => ran.add(n))
   const jids = (await J.performBulk([[1], [2], [3]])) as string[]
   expect(await t.hq.cancel(jids[1] as string)).toBe('removed')
   expect((await t.queue()).map(({ args }) => args[0])).toEqual([1, 3])
@@ -86,8 +86,8 @@ test('with the option queue only that queue is searched', async () => {
 
 test('cancelling an unknown or ended job returns not-found, and its id can be used again', async () => {
   const t = bench()
-  const ran = new Heard<string>()
-  const J = t.hq.job('J', async (ctx) => ran.say(ctx.jid))
+  const ran = new Collector<string>()
+  const J = t.hq.job('J', async (ctx) => ran.add(ctx.jid))
   const jid = (await J.performAsync()) as string
   await t.work()
   await ran.atLeast(1)
@@ -105,8 +105,8 @@ test('cancelling an unknown or ended job returns not-found, and its id can be us
 
 test('a cancel that finds no job leaves the request of another caller, and the job does not run', async () => {
   const t = bench()
-  const ran = new Heard<string>()
-  const J = t.hq.job('J', async (_ctx, name: string) => ran.say(name))
+  const ran = new Collector<string>()
+  const J = t.hq.job('J', async (_ctx, name: string) => ran.add(name))
   const ids = ['one', 'two'].map((name) => `own-${name}`)
   const [one = '', two = ''] = ids
   expect(await t.hq.cancel(one, { budget: 0 })).toBe('requested')
@@ -143,9 +143,9 @@ test('a job that runs in another process is aborted, and counts as neither faile
   const t = bench()
   const child = new Child(t.url)
   const jid = (await t.hq.push({ class: 'Long', args: [1] })) as string
-  await child.tells('began')
+  await child.waitFor('began')
   expect(await t.hq.cancel(jid)).toBe('signalled')
-  expect(await promptly(1, child.tells('aborted'))).toMatchObject([{ n: 1, code: 'JOB_CANCELLED' }])
+  expect(await promptly(1, child.waitFor('aborted'))).toMatchObject([{ n: 1, code: 'JOB_CANCELLED' }])
   await t.settled()
   expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 1 })
   expect([...child.all('error'), ...child.all('death')]).toEqual([])
@@ -160,8 +160,8 @@ test.each([
 ])('whatever a cancelled handler throws (%s), its job is cancelled', async (_, how) => {
   const t = bench()
   const { J, began, told } = patient(t, how, { retry: 0 })
-  const deaths = new Heard<Payload>()
-  t.hq.onDeath((payload) => deaths.say(payload))
+  const deaths = new Collector<Payload>()
+  t.hq.onDeath((payload) => deaths.add(payload))
   const jid = (await J.performAsync('a')) as string
   await t.work()
   await began.atLeast(1)
@@ -228,10 +228,10 @@ test('a cancellation of a job that ended at the same moment is withdrawn later i
   const { cancellations, workers } = t.hq.store
   const { withdraw } = cancellations
   const { settleAndFetch } = workers
-  const failed = new Heard<string>()
+  const failed = new Collector<string>()
   cancellations.withdraw = async (jid) => {
     cancellations.withdraw = withdraw
-    failed.say(jid)
+    failed.add(jid)
     throw new Error('no answer')
   }
   // The worker does not know of it when it sends the end of the job.
@@ -265,9 +265,9 @@ test('a dead job that is retried by hand runs, although its killed worker has le
     }
     return settleAndFetch.apply(workers, call)
   }
-  const runs = new Heard<number>()
+  const runs = new Collector<number>()
   const J = t.hq.job('J', { retry: 0 }, () => {
-    runs.say(1)
+    runs.add(1)
     if (runs.all.length === 1) throw new Error('by itself')
   })
   await J.set({ jid: 'order-7' }).performAsync()
@@ -284,7 +284,7 @@ test('a job that goes to the dead set by its last crash leaves no cancellation',
   const { workers, cancellations } = t.hq.store
   await t.raw(JSON.stringify({ class: 'Deaf', args: [1, 60_000], jid: 'order-7', retry: true, hk_crashes: 2 }))
   const child = new Child(t.url)
-  await child.tells('began')
+  await child.waitFor('began')
   child.kill('SIGKILL')
   await child.exited
   // The cancel comes after the rescuer has looked for one.
@@ -304,14 +304,14 @@ test.each([
 ])('a job that fails by itself is not run again; its worker %s', async (_, known) => {
   const t = bench()
   const { opened, open } = gate()
-  const runs = new Heard<number>()
-  const quick = new Heard<string>()
+  const runs = new Collector<number>()
+  const quick = new Collector<string>()
   const J = t.hq.job('J', { retryIn: () => 0.01 }, async (ctx) => {
-    runs.say(ctx.attempt)
+    runs.add(ctx.attempt)
     await opened
     throw new Error('by itself')
   })
-  const Quick = t.hq.job('Quick', async (ctx) => quick.say(ctx.jid))
+  const Quick = t.hq.job('Quick', async (ctx) => quick.add(ctx.jid))
   const jid = (await J.performAsync()) as string
   await t.work({ concurrency: 2 })
   await runs.atLeast(1)
@@ -335,10 +335,10 @@ test('a job whose event loop is blocked is signalled: it runs to its end', async
   const t = bench()
   const blocker = new Blocker(t.url)
   const jid = (await t.hq.push({ class: 'Stuck', args: [blocker.file, 0] })) as string
-  await blocker.tells('began')
+  await blocker.waitFor('began')
   expect(await t.hq.cancel(jid)).toBe('signalled')
   blocker.release()
-  await blocker.tells('ended')
+  await blocker.waitFor('ended')
   await t.settled()
   expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 1 })
   await until(async () => (await t.hq.store.cancellations.among([jid])).length === 0)
@@ -348,9 +348,9 @@ test('a job that was cancelled in a process that was killed does not run again',
   const t = bench()
   const child = new Child(t.url, { leaseSeconds: 30 })
   const [jid] = (await Promise.all([1, 2].map((n) => t.hq.push({ class: 'Deaf', args: [n, 60_000] })))) as [string]
-  const ran = new Heard<number>()
-  t.hq.job('Deaf', async (_ctx, n: number) => ran.say(n))
-  await child.tells('began', 2)
+  const ran = new Collector<number>()
+  t.hq.job('Deaf', async (_ctx, n: number) => ran.add(n))
+  await child.waitFor('began', 2)
   expect(await t.hq.cancel(jid)).toBe('signalled')
   child.kill('SIGKILL')
   await child.exited
@@ -370,12 +370,12 @@ test('a cancelled job that its stopping worker requeued is dropped at the next f
   const t = bench()
   const child = new Child(t.url, { timeout: 0.001 })
   const jid = (await t.hq.push({ class: 'Deaf', args: [1, 60_000] })) as string
-  await child.tells('began')
+  await child.waitFor('began')
   expect(await t.hq.cancel(jid)).toBe('signalled')
   child.kill('SIGTERM')
   await until(async () => (await t.hq.store.metrics.totals()).enqueued === 1)
-  const ran = new Heard<number>()
-  t.hq.job('Deaf', async () => ran.say(1))
+  const ran = new Collector<number>()
+  t.hq.job('Deaf', async () => ran.add(1))
   await t.work()
   await t.settled()
   expect(ran.all).toEqual([])
@@ -384,8 +384,8 @@ test('a cancelled job that its stopping worker requeued is dropped at the next f
 
 test('a job with a cancellation never runs: not from a queue, not on a waiting worker, not when it is due', async () => {
   const t = bench()
-  const ran = new Heard<string>()
-  const J = t.hq.job('J', async (_ctx, name: string) => ran.say(name))
+  const ran = new Collector<string>()
+  const J = t.hq.job('J', async (_ctx, name: string) => ran.add(name))
   const jids = ['queued', 'scheduled', 'pushed'].map((name) => Buffer.from(name.padStart(12)).toString('hex'))
   for (const jid of jids) await t.hq.store.cancellations.request(jid, Date.now())
   await J.set({ jid: jids[0] as string }).performAsync('queued')
@@ -406,8 +406,8 @@ test('a job with a cancellation never runs: not from a queue, not on a waiting w
 test('an idle worker never starts a job that was cancelled before its push', async () => {
   const t = bench()
   const other = t.another()
-  const ran = new Heard<number>()
-  const J = t.hq.job('J', async (_ctx, n: number) => ran.say(n))
+  const ran = new Collector<number>()
+  const J = t.hq.job('J', async (_ctx, n: number) => ran.add(n))
   await t.work()
   await J.performAsync(0)
   await ran.atLeast(1)
@@ -455,8 +455,8 @@ async function race(
   t: Bench,
   jids: string[],
   moment: () => Promise<unknown>,
-  ran: Heard<string>,
-  ended: Heard<string>,
+  ran: Collector<string>,
+  ended: Collector<string>,
 ) {
   const answers = new Map<string, string>()
   await Promise.all(
@@ -483,12 +483,12 @@ const soon = (ms: number) => () => new Promise((resolve) => setTimeout(resolve, 
 
 test('cancelling while jobs are fetched: each job is removed before it runs, or runs, or has run', async () => {
   const t = bench()
-  const ran = new Heard<string>()
-  const ended = new Heard<string>()
+  const ran = new Collector<string>()
+  const ended = new Collector<string>()
   const J = t.hq.job('J', async (ctx) => {
-    ran.say(ctx.jid)
+    ran.add(ctx.jid)
     await soon(5)()
-    ended.say(ctx.jid)
+    ended.add(ctx.jid)
   })
   const jids = (await J.performBulk(Array.from({ length: 150 }, () => []))) as string[]
   await t.work({ concurrency: 3 })
@@ -498,11 +498,11 @@ test('cancelling while jobs are fetched: each job is removed before it runs, or 
 
 test('cancelling while jobs are promoted misses no job', async () => {
   const t = bench()
-  const ran = new Heard<string>()
-  const ended = new Heard<string>()
+  const ran = new Collector<string>()
+  const ended = new Collector<string>()
   const J = t.hq.job('J', async (ctx) => {
-    ran.say(ctx.jid)
-    ended.say(ctx.jid)
+    ran.add(ctx.jid)
+    ended.add(ctx.jid)
   })
   t.hq.client.use(async (payload, next) => {
     await soon(3)()
@@ -516,9 +516,9 @@ test('cancelling while jobs are promoted misses no job', async () => {
 
 test('cancelling while jobs fail and are retried: no job starts again after the answer', async () => {
   const t = bench()
-  const begun = new Heard<string>()
+  const begun = new Collector<string>()
   const J = t.hq.job('J', { retryIn: () => 0.02 }, async (ctx) => {
-    begun.say(ctx.jid)
+    begun.add(ctx.jid)
     await soon(5)()
     throw new Error('again')
   })

@@ -1,13 +1,13 @@
 import type { FetchOrder, WorkerOptions } from 'highkiq'
 import { expect, test } from 'vitest'
-import { all, bench, gate, Heard, until } from './bench.ts'
+import { all, bench, Collector, gate, until } from './bench.ts'
 
 test('each capsule has its own slots and queues: a full one does not block another', async () => {
   const { hq, work, settled } = bench()
-  const began = new Heard<string>()
+  const began = new Collector<string>()
   const { opened, open } = gate()
   const J = hq.job('J', async (ctx) => {
-    began.say(ctx.queue)
+    began.add(ctx.queue)
     await opened
   })
   for (let n = 0; n < 5; n++) await J.set({ queue: 'slow' }).performAsync()
@@ -78,9 +78,9 @@ test('two capsules on one queue run each of 2,000 jobs once', async () => {
 
 test('jobs that run in several capsules of one queue are requeued in their order at a stop, each once', async () => {
   const { hq, work, queue } = bench()
-  const began = new Heard<string>()
+  const began = new Collector<string>()
   const J = hq.job('J', async (ctx, name: string) => {
-    began.say(name)
+    began.add(name)
     await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
   })
   const worker = await work({
@@ -102,13 +102,13 @@ test('jobs that run in several capsules of one queue are requeued in their order
 
 test('a worker that lost its lease drops the jobs of all its capsules, and all capsules continue', async () => {
   const { hq, work, settled } = bench()
-  const began = new Heard<string>()
-  const told = new Heard<string>()
+  const began = new Collector<string>()
+  const told = new Collector<string>()
   const J = hq.job('J', async (ctx, name: string) => {
-    began.say(name)
+    began.add(name)
     if (name === 'quick' || began.all.filter((one) => one === name).length > 1) return
     await new Promise<void>((resolve) => ctx.signal.addEventListener('abort', () => resolve()))
-    told.say(ctx.signal.reason.code)
+    told.add(ctx.signal.reason.code)
   })
   await J.set({ queue: 'a' }).performAsync('long a')
   await J.set({ queue: 'b' }).performAsync('long b')
@@ -127,14 +127,14 @@ test('a worker that lost its lease drops the jobs of all its capsules, and all c
 
 test('fetchOrder chooses the order of queues for each fetch; omitted and unknown queues are not fetched from', async () => {
   const { hq, work } = bench()
-  const ran = new Heard<string>()
+  const ran = new Collector<string>()
   let order = ['b', 'made-up', 'b', 'a']
   const asked: unknown[] = []
   const fetchOrder: FetchOrder = (queues) => {
     asked.push(queues)
     return order
   }
-  const J = hq.job('J', async (ctx) => ran.say(ctx.queue))
+  const J = hq.job('J', async (ctx) => ran.add(ctx.queue))
   for (const queue of ['a', 'b', 'c', 'made-up']) await J.set({ queue }).performAsync()
   await work({ queues: ['a', 'b', 'c'], concurrency: 1, fetchOrder })
   expect(await ran.atLeast(2)).toEqual(['b', 'a'])
@@ -146,8 +146,8 @@ test('fetchOrder chooses the order of queues for each fetch; omitted and unknown
 
 test('a fetchOrder that throws is reported once, and the queues are fetched from as listed', async () => {
   const { hq, work, errors } = bench()
-  const ran = new Heard<string>()
-  const J = hq.job('J', async (ctx) => ran.say(ctx.queue))
+  const ran = new Collector<string>()
+  const J = hq.job('J', async (ctx) => ran.add(ctx.queue))
   for (const queue of ['b', 'a', 'a']) await J.set({ queue }).performAsync()
   await work({
     queues: ['a', 'b'],
@@ -164,10 +164,10 @@ test('a fetchOrder that throws is reported once, and the queues are fetched from
 
 test('while fetchOrder names no queue the worker fetches nothing and does not spin', async () => {
   const { hq, work } = bench()
-  const ran = new Heard<string>()
+  const ran = new Collector<string>()
   let asked = 0
   let order: string[] = []
-  const J = hq.job('J', async () => ran.say('ran'))
+  const J = hq.job('J', async () => ran.add('ran'))
   await work({
     fetchOrder: () => {
       asked++

@@ -1,52 +1,52 @@
-// A worker process of these tests: child.js URL OPTIONS. It tells what happens as lines of JSON. (Plain JavaScript, for
+// A worker process of these tests: child.js URL OPTIONS. It writes what happens as lines of JSON. (Plain JavaScript, for
 // it is started often.)
 import { writeSync } from 'node:fs'
 import { Highkiq, iterate } from 'highkiq'
 
 const [url, options] = process.argv.slice(2)
-const say = (is, about = {}) => writeSync(1, `${JSON.stringify({ is, pid: process.pid, ...about })}\n`)
+const emit = (type, about = {}) => writeSync(1, `${JSON.stringify({ type, pid: process.pid, ...about })}\n`)
 const quiet = {
   debug() {},
-  info: (_about, message) => say('logged', { message }),
-  warn: (about, message) => say('warned', { ...about, message }),
+  info: (_about, message) => emit('logged', { message }),
+  warn: (about, message) => emit('warned', { ...about, message }),
   error() {},
 }
 quiet.child = () => quiet
 
 const hq = new Highkiq({ url, logger: quiet, random: () => 0 })
-hq.onError((error) => say('error', { code: error.code, message: error.message }))
-hq.onDeath((payload, error) => say('death', { jid: payload.jid, stalls: payload.hk_crashes, message: error.message }))
-hq.onFatal((error, worker) => say('last words', { message: error.message, worker }))
-for (const event of ['startup', 'quiet', 'shutdown', 'exit', 'heartbeat', 'reopen']) hq.on(event, () => say(event))
+hq.onError((error) => emit('error', { code: error.code, message: error.message }))
+hq.onDeath((payload, error) => emit('death', { jid: payload.jid, stalls: payload.hk_crashes, message: error.message }))
+hq.onFatal((error, worker) => emit('last words', { message: error.message, worker }))
+for (const event of ['startup', 'quiet', 'shutdown', 'exit', 'heartbeat', 'reopen']) hq.on(event, () => emit(event))
 
-hq.job('Quick', (ctx, n) => say('ran', { n, attempt: ctx.attempt }))
+hq.job('Quick', (ctx, n) => emit('ran', { n, attempt: ctx.attempt }))
 /** Goes on until it is told to end. */
 hq.job('Long', async (ctx, n) => {
   ctx.progress(1, 4)
-  say('began', { n, attempt: ctx.attempt })
+  emit('began', { n, attempt: ctx.attempt })
   await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
-  say('aborted', { n, code: ctx.signal.reason.code })
+  emit('aborted', { n, code: ctx.signal.reason.code })
   throw ctx.signal.reason
 })
 /** Defers its row, and goes on until the process is killed. */
 hq.job('Deferring', async (ctx, n) => {
-  say('deferred', { n, isOpen: await ctx.defer({ within: '1h' }) })
+  emit('deferred', { n, isOpen: await ctx.defer({ within: '1h' }) })
   await new Promise(() => {})
 })
 /** Does not look at its signal. */
 hq.job('Deaf', async (_ctx, n, ms) => {
-  say('began', { n })
+  emit('began', { n })
   await new Promise((resolve) => setTimeout(resolve, ms))
-  say('ended', { n })
+  emit('ended', { n })
 })
 hq.job('Blocking', (_ctx, ms) => {
-  say('began')
+  emit('began')
   for (const end = performance.now() + ms; performance.now() < end; );
-  say('ended')
+  emit('ended')
 })
 /** Leaves an error behind that nobody catches. */
 hq.job('Careless', (_ctx, how) => {
-  say('began')
+  emit('began')
   const error = new Error(`nobody ${how}`)
   if (how === 'catches') setTimeout(() => Promise.reject(error))
   else {
@@ -57,7 +57,7 @@ hq.job('Careless', (_ctx, how) => {
 })
 /** Dooms its process, and does not end by itself. */
 hq.job('Doomed', { maxCrashes: 2 }, async (ctx, how) => {
-  say('began', { stalls: ctx.payload.hk_crashes ?? 0 })
+  emit('began', { stalls: ctx.payload.hk_crashes ?? 0 })
   setTimeout(() => {
     throw new Error('nobody catches')
   })
@@ -66,13 +66,13 @@ hq.job('Doomed', { maxCrashes: 2 }, async (ctx, how) => {
   })
 })
 hq.job('Killer', { maxCrashes: 3 }, async (ctx) => {
-  say('began', { stalls: ctx.payload.hk_crashes ?? 0 })
+  emit('began', { stalls: ctx.payload.hk_crashes ?? 0 })
   process.kill(process.pid, 'SIGKILL')
   await new Promise(() => {})
 })
 /** Uses memory until its process has no more. */
 hq.job('Hungry', () => {
-  say('began')
+  emit('began')
   for (const all = []; ; ) all.push(Array(100_000).fill(0.5))
 })
 
@@ -81,7 +81,7 @@ hq.iterable('Items', {
   saveEvery: 0.05,
   enumerate: (_ctx, cursor, n) => iterate.array([...Array(n).keys()], cursor),
   each: async (_ctx, item) => {
-    say('item', { item })
+    emit('item', { item })
     await new Promise((resolve) => setTimeout(resolve, 2))
   },
 })
@@ -91,7 +91,7 @@ const { slowStart, ordered, ...more } = JSON.parse(options)
 if (ordered) {
   hq.ordered('Sync', { shards: 1, retryIn: () => 0, ...ordered }, async (ctx, batch) => {
     const payloads = [...batch.values()].flat()
-    say('batch', { ids: [...batch.keys()], fence: ctx.fence })
+    emit('batch', { ids: [...batch.keys()], fence: ctx.fence })
     if (payloads.includes('kill')) process.kill(process.pid, 'SIGKILL')
     if (payloads.includes('doom')) {
       setTimeout(() => {
@@ -102,12 +102,12 @@ if (ordered) {
       await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
     }
     if (payloads.includes('sleep')) await new Promise((resolve) => setTimeout(resolve, 100))
-    say('ran', { ids: [...batch.keys()] })
+    emit('ran', { ids: [...batch.keys()] })
   })
 }
 if (slowStart) {
   hq.on('startup', () => {
-    say('starting')
+    emit('starting')
     // Until the signal is here.
     return new Promise((resolve) => process.once('SIGTERM', resolve))
   })
@@ -115,4 +115,4 @@ if (slowStart) {
 const worker = hq.worker({ leaseSeconds: 1, timeout: 5, pollInterval: 0.05, ...more })
 await worker.run()
 await hq.close()
-say('closed')
+emit('closed')

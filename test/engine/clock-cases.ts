@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest'
 import type { PushItem } from '#dist/store/contract.js'
 import { pathOf } from '../programs/program.ts'
 import { faketime } from '../redis/program.ts'
-import { bench, Heard, promptly, until } from './bench.ts'
+import { bench, Collector, promptly, until } from './bench.ts'
 
 const OWNERS = 24
 const LEASE_SECONDS = 2
@@ -43,8 +43,8 @@ export function clockCases(start: () => Promise<{ url: string; setClock(seconds:
   test('24 owners keep their leases, and the jobs of dead ones run again, when the clock goes forward and back', async () => {
     const { url, setClock } = await start()
     const t = bench({ url })
-    const ran = new Heard<string>()
-    t.hq.job('J', (_ctx, name: string) => ran.say(name))
+    const ran = new Collector<string>()
+    t.hq.job('J', (_ctx, name: string) => ran.add(name))
     const { store } = t.hq
     await store.open()
     const lost: string[] = []

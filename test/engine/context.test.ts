@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { Snooze } from 'highkiq'
 import { drainAll, fake, inline } from 'highkiq/testing'
 import { expect, test } from 'vitest'
-import { type Bench, bench, Heard, until } from './bench.ts'
+import { type Bench, bench, Collector, until } from './bench.ts'
 
 interface Request {
   user: number
@@ -13,12 +13,12 @@ const ann: Request = { user: 7, tenant: 'acme' }
 const bob: Request = { user: 8, tenant: 'bolt' }
 
 /** An app with one context, and a job that tells the value that it runs with. */
-function withContext(): Bench & { current: AsyncLocalStorage<Request>; seen: Heard<unknown[]> } {
+function withContext(): Bench & { current: AsyncLocalStorage<Request>; seen: Collector<unknown[]> } {
   const b = bench()
   const current = new AsyncLocalStorage<Request>()
   b.hq.context('request', current)
-  const seen = new Heard<unknown[]>()
-  b.hq.job('Tell', async (_ctx, what: unknown) => seen.say([what, current.getStore()]))
+  const seen = new Collector<unknown[]>()
+  b.hq.job('Tell', async (_ctx, what: unknown) => seen.add([what, current.getStore()]))
   return { ...b, current, seen }
 }
 
@@ -94,7 +94,7 @@ test('middleware of the server runs with the value, and of the client also when 
 test('the rows of a task, its callback and rows that are added later have the context of its creation', async () => {
   const { hq, current, seen, work } = withContext()
   const Tell = hq.jobNamed('Tell')
-  const Done = hq.job('Done', async (_ctx, _task: string, _run: number) => seen.say(['9', current.getStore()]))
+  const Done = hq.job('Done', async (_ctx, _task: string, _run: number) => seen.add(['9', current.getStore()]))
   const task = await current.run(ann, () => hq.tasks.create(Tell, [[1], [2]], { onDone: Done }))
   await current.run(bob, () => task.add(Tell, [[3]]))
   await work()
@@ -111,9 +111,9 @@ test('a tick of a cron entry has no context, and an entry that is run by hand ha
 
 test('a batch of an ordered queue has no context, because its payloads come from many pushes', async () => {
   const { hq, current, work } = withContext()
-  const seen = new Heard<unknown>()
+  const seen = new Collector<unknown>()
   const Sync = hq.ordered('Sync', { shards: 1 }, async (_ctx, batch: Map<string, number[]>) =>
-    seen.say([[...batch], current.getStore()]),
+    seen.add([[...batch], current.getStore()]),
   )
   await current.run(ann, () => Sync.performAsync({ id: 1, payload: 1 }))
   await current.run(bob, () => Sync.performAsync({ id: 1, payload: 2 }))
@@ -133,8 +133,8 @@ test('save chooses what is stored, load makes the value of a run, and load may f
       return user
     },
   })
-  const seen = new Heard<unknown>()
-  const Tell = hq.job('Tell', { retry: false }, async () => seen.say(current.getStore()?.name))
+  const seen = new Collector<unknown>()
+  const Tell = hq.job('Tell', { retry: false }, async () => seen.add(current.getStore()?.name))
   const as = (id: number) => ({ id, name: '', connection: () => {} })
   await current.run(as(7), () => Tell.performAsync())
   await current.run(as(0), () => Tell.performAsync())

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { bench, Child, Heard, promptly, until } from './bench.ts'
+import { bench, Child, Collector, promptly, until } from './bench.ts'
 
 test('the jobs of a killed process run again on another worker, long before its lease ends, in their order, once', async () => {
   const t = bench()
-  const ran = new Heard<unknown>()
-  t.hq.job('Long', async (ctx, n: number) => ran.say([n, ctx.attempt, ctx.payload.hk_crashes]))
+  const ran = new Collector<unknown>()
+  t.hq.job('Long', async (ctx, n: number) => ran.add([n, ctx.attempt, ctx.payload.hk_crashes]))
   for (const n of [1, 2, 3]) await t.hq.push({ class: 'Long', args: [n] })
   // Its lease outlasts the test: the process beside it must see that it is gone.
   const child = new Child(t.url, { concurrency: 2, leaseSeconds: 300 })
-  await child.tells('began', 2)
+  await child.waitFor('began', 2)
   await t.work({ leaseSeconds: 1, concurrency: 1 })
   await ran.atLeast(1)
   expect(ran.all).toEqual([[3, 1, undefined]])
@@ -33,13 +33,13 @@ test('the jobs of a killed process run again on another worker, long before its 
 
 test('when a handler uses up the memory of its process, the jobs of that process run again on another worker', async () => {
   const t = bench()
-  const ran = new Heard<unknown>()
+  const ran = new Collector<unknown>()
   for (const name of ['Long', 'Hungry']) {
-    t.hq.job(name, async (ctx) => ran.say([name, ctx.attempt, ctx.payload.hk_crashes]))
+    t.hq.job(name, async (ctx) => ran.add([name, ctx.attempt, ctx.payload.hk_crashes]))
   }
   const child = new Child(t.url, { concurrency: 2, leaseSeconds: 300 }, 'child.js', ['--max-old-space-size=50'])
   await t.hq.push({ class: 'Long', args: [1] })
-  await child.tells('began')
+  await child.waitFor('began')
   await t.hq.push({ class: 'Hungry', args: [] })
   expect(await child.exited).toMatchObject({ code: null })
   await t.work({ leaseSeconds: 1 })
@@ -70,13 +70,13 @@ test('when the worker with the leader lock is killed, another one has its work a
 
 test('after the third crash in a row the job is dead with the reason, and death handlers run', async () => {
   const t = bench()
-  const deaths = new Heard<unknown>()
-  t.hq.onDeath((payload, error) => deaths.say([payload.jid, payload.hk_crashes, (error as Error).message]))
+  const deaths = new Collector<unknown>()
+  t.hq.onDeath((payload, error) => deaths.add([payload.jid, payload.hk_crashes, (error as Error).message]))
   const jid = await t.hq.push({ class: 'Killer', args: [] })
   await t.work({ leaseSeconds: 1, queues: ['other'] })
   for (const stalls of [0, 1, 2]) {
     const child = new Child(t.url)
-    const [began] = await child.tells('began')
+    const [began] = await child.waitFor('began')
     expect(began).toMatchObject({ stalls })
     expect(await child.exited).toMatchObject({ signal: 'SIGKILL' })
     if (stalls < 2) await until(async () => (await t.hq.store.metrics.totals()).enqueued === 1)
@@ -90,9 +90,9 @@ test('after the third crash in a row the job is dead with the reason, and death 
 
 test('jobs of the next dead process are rescued while an onDeath handler never answers, and a stop logs what it drops', async () => {
   const t = bench()
-  const deaths = new Heard<string>()
+  const deaths = new Collector<string>()
   t.hq.onDeath((payload) => {
-    deaths.say(payload.jid)
+    deaths.add(payload.jid)
     return new Promise(() => {})
   })
   const worker = await t.work({ leaseSeconds: 1, queues: ['other'] })

@@ -1,6 +1,6 @@
 import { BusinessFailure, type CronRunInfo, Kill } from 'highkiq'
 import { expect, test } from 'vitest'
-import { type Bench, bench, gate, Heard, until } from './bench.ts'
+import { type Bench, bench, Collector, gate, until } from './bench.ts'
 
 const runs = async ({ hq }: Bench, name: string): Promise<CronRunInfo[]> => (await hq.cron(name).info())?.runs ?? []
 
@@ -37,10 +37,10 @@ test('an entry shows its last runs with their states and times', async () => {
 
 test('a run shows that it is running, was cancelled, or was deleted', async () => {
   const t = bench()
-  const began = new Heard<void>()
+  const began = new Collector<void>()
   const { opened } = gate()
   const Long = t.hq.job('Long', async (ctx) => {
-    began.say()
+    began.add()
     await Promise.race([opened, new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))])
     ctx.signal.throwIfAborted()
   })

@@ -1,6 +1,6 @@
 import type { CronInfo, Highkiq, JobContext, Payload } from 'highkiq'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Bench, bench, gate, Heard, until } from './bench.ts'
+import { type Bench, bench, Collector, gate, until } from './bench.ts'
 
 const NOON = Date.UTC(2026, 4, 17, 12)
 const MINUTE = 60_000
@@ -18,20 +18,20 @@ class Clock {
 
 interface CronBench extends Bench {
   clock: Bench['clock'] & Clock
-  ran: Heard<{ tick: number; args: unknown[]; payload: Payload }>
+  ran: Collector<{ tick: number; args: unknown[]; payload: Payload }>
   Tell: ReturnType<typeof tellJob>
 }
 
 function tellJob(hq: Highkiq, ran: CronBench['ran']) {
   return hq.job('Tell', { retry: 1 }, (ctx: JobContext, ...args: unknown[]) => {
-    ran.say({ tick: Number(ctx.payload.hk_tick), args, payload: ctx.payload })
+    ran.add({ tick: Number(ctx.payload.hk_tick), args, payload: ctx.payload })
   })
 }
 
 /** An app whose clock stands still, with a job that tells when it ran and for which tick. */
 function cronBench(on?: CronBench, clock: Clock = on?.clock ?? new Clock(), url?: string): CronBench {
   const made = on ? on.another({ clock }) : bench({ clock, ...(url ? { url } : {}) })
-  const ran: CronBench['ran'] = on?.ran ?? new Heard()
+  const ran: CronBench['ran'] = on?.ran ?? new Collector()
   return Object.assign(made, { clock: clock as CronBench['clock'], ran, Tell: tellJob(made.hq, ran) })
 }
 
@@ -48,12 +48,12 @@ const decided = ({ hq }: Bench, tick: number, name = 'c') =>
 const entered = (t: Bench, name = 'c') => until(async () => (await t.hq.cron(name).info())?.defined)
 
 /** Counts how often the entries are read. */
-function readsOf(t: CronBench): Heard<number> {
-  const reads = new Heard<number>()
+function readsOf(t: CronBench): Collector<number> {
+  const reads = new Collector<number>()
   const list = t.hq.store.crons.list.bind(t.hq.store.crons)
   t.hq.store.crons.list = async (names) => {
     const records = await list(names)
-    reads.say(t.clock.at)
+    reads.add(t.clock.at)
     return records
   }
   return reads
@@ -88,8 +88,8 @@ describe('ticks', () => {
 
   test('with seconds, by the clock of the machine', async () => {
     const t = bench()
-    const late = new Heard<number>()
-    const J = t.hq.job('J', (ctx) => late.say(Date.now() - Number(ctx.payload.hk_tick)))
+    const late = new Collector<number>()
+    const J = t.hq.job('J', (ctx) => late.add(Date.now() - Number(ctx.payload.hk_tick)))
     t.hq.cron('c', '* * * * * *', J)
     await t.work({ pollInterval: 1 })
     for (const ms of (await late.atLeast(3)).slice(1)) {
@@ -180,7 +180,7 @@ describe('ticks', () => {
     await quiet.quiet()
     const tick = t.hq.store.crons.tick.bind(t.hq.store.crons)
     t.hq.store.crons.tick = (...args) => {
-      t.ran.say({ tick: 0, args: [], payload: {} as Payload })
+      t.ran.add({ tick: 0, args: [], payload: {} as Payload })
       return tick(...args)
     }
     await other.work()
@@ -230,8 +230,8 @@ describe('missed ticks', () => {
   test("with missed: 'all' a tick whose arguments can't be made is skipped after ten minutes, and the newer ones run", async () => {
     const t = cronBench()
     const poison = NOON + MINUTE
-    const failures = new Heard<string>()
-    t.hq.onError((error) => failures.say((error as Error).message))
+    const failures = new Collector<string>()
+    t.hq.onError((error) => failures.add((error as Error).message))
     const args = (tick: Date) => {
       if (Number(tick) === poison) throw new Error('no rates for this tick')
       return []
@@ -418,10 +418,10 @@ describe('changes of an entry', () => {
 describe("overlap: 'skip'", () => {
   async function busy(more: object = {}) {
     const t = cronBench()
-    const began = new Heard<{ open: () => void; jid: string }>()
+    const began = new Collector<{ open: () => void; jid: string }>()
     const Slow = t.hq.job('Slow', { retry: 1, retryIn: () => 0.001, ...more }, async (ctx) => {
       const { opened, open } = gate()
-      began.say({ open, jid: ctx.jid })
+      began.add({ open, jid: ctx.jid })
       await opened
     })
     t.hq.cron('c', '* * * * *', Slow, { overlap: 'skip' })
@@ -474,9 +474,9 @@ describe("overlap: 'skip'", () => {
 
   test('no run starts while the last job waits for a retry; when it is dead the next tick runs', async () => {
     const t = cronBench()
-    const tried = new Heard<number>()
+    const tried = new Collector<number>()
     const Fails = t.hq.job('Fails', { retry: 1, retryIn: () => 90 }, (ctx) => {
-      tried.say(Number(ctx.payload.hk_tick))
+      tried.add(Number(ctx.payload.hk_tick))
       throw new Error('no')
     })
     t.hq.cron('c', '* * * * *', Fails, { overlap: 'skip' })
@@ -539,10 +539,10 @@ describe("overlap: 'skip'", () => {
 describe('a unique job', () => {
   test('a tick is skipped while another job has its lock; run now answers that job, or throws with raise', async () => {
     const t = cronBench()
-    const began = new Heard<() => void>()
+    const began = new Collector<() => void>()
     const Slow = t.hq.job('Slow', { unique: true }, async () => {
       const { opened, open } = gate()
-      began.say(open)
+      began.add(open)
       await opened
     })
     onTestFinished(() => {
@@ -649,8 +649,8 @@ describe('another definition', () => {
     const worker = await fresh.work({ leaseSeconds: 1, queues: ['nobody'] })
     await until(async () => (await infoOf(old)).spec === '*/2 * * * *')
     // The old one says what it says, again and again.
-    const said = readsOf(old)
-    await said.atLeast(4)
+    const reads = readsOf(old)
+    await reads.atLeast(4)
     expect((await infoOf(old)).spec).toBe('*/2 * * * *')
     for (let n = 1; n <= 4; n++) {
       old.clock.at = NOON + n * MINUTE

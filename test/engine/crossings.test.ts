@@ -2,14 +2,14 @@
 
 import { iterate, type JobContext, type Middleware } from 'highkiq'
 import { expect, test } from 'vitest'
-import { bench, Heard, storeOfSuite, until } from './bench.ts'
+import { bench, Collector, storeOfSuite, until } from './bench.ts'
 
 test('an iterable job can not run in a thread, not by default either', async () => {
   const t = bench({ defaultJobOptions: { thread: true } })
-  const ran = new Heard<string>()
+  const ran = new Collector<string>()
   const job = {
     enumerate: (_ctx: unknown, cursor: number | null) => iterate.array(['a', 'b'], cursor),
-    each: (_ctx: unknown, item: string) => ran.say(item),
+    each: (_ctx: unknown, item: string) => ran.add(item),
   }
   expect(() => t.hq.iterable('Items', { thread: true }, job)).toThrow('does not run in a thread')
   await t.hq.iterable('Items', job).performAsync()
@@ -20,14 +20,14 @@ test('an iterable job can not run in a thread, not by default either', async () 
 
 test('a capsule serves a bound queue that it names, with its own concurrency and middleware', async () => {
   const t = bench()
-  const order = new Heard<string>()
+  const order = new Collector<string>()
   const saying =
     (what: string): Middleware<JobContext, unknown> =>
     (_ctx, next) => {
-      order.say(what)
+      order.add(what)
       return next()
     }
-  t.hq.process('orders', { use: [saying('binding')] }, (ctx) => order.say(ctx.payload.class))
+  t.hq.process('orders', { use: [saying('binding')] }, (ctx) => order.add(ctx.payload.class))
   await t.hq.push({ class: 'RubyOrder', args: [], queue: 'orders' })
   const worker = await t.work({
     concurrency: 2,

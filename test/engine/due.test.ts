@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { bench, gate, Heard, promptly, until } from './bench.ts'
+import { bench, Collector, gate, promptly, until } from './bench.ts'
 
 test('a scheduled job runs when it is due: a push of the same process wakes the background service', async () => {
   const { hq, work } = bench()
-  const late = new Heard<number>()
-  const J = hq.job('J', async (_ctx, due: number) => late.say(Date.now() - due))
+  const late = new Collector<number>()
+  const J = hq.job('J', async (_ctx, due: number) => late.add(Date.now() - due))
   await work({ pollInterval: 1 })
   // The nearer one comes later: whoever sleeps until the first one would miss it.
   const now = Date.now()
@@ -20,9 +20,9 @@ test('a scheduled job runs when it is due: a push of the same process wakes the 
 test('a job that another process schedules runs in time', async () => {
   const a = bench()
   const b = a.another()
-  const late = new Heard<number>()
-  const J = a.hq.job('J', async (_ctx, due: number) => late.say(Date.now() - due))
-  b.hq.job('J', async (_ctx, due: number) => late.say(Date.now() - due))
+  const late = new Collector<number>()
+  const J = a.hq.job('J', async (_ctx, due: number) => late.add(Date.now() - due))
+  b.hq.job('J', async (_ctx, due: number) => late.add(Date.now() - due))
   await b.work({ pollInterval: 1 })
   const due = Date.now() + 300
   await J.performAt(new Date(due), due)
@@ -48,12 +48,12 @@ test('more than a batch of due jobs run in the order of their times, each once',
 test('only one of several workers moves due jobs', async () => {
   const apps = [bench()]
   for (let n = 0; n < 2; n++) apps.push((apps[0] as (typeof apps)[0]).another())
-  const moved = new Heard<number>()
-  const ran = new Heard<unknown>()
+  const moved = new Collector<number>()
+  const ran = new Collector<unknown>()
   for (const [n, { hq, work }] of apps.entries()) {
-    hq.job('J', async (ctx) => ran.say(ctx.jid))
+    hq.job('J', async (ctx) => ran.add(ctx.jid))
     hq.client.use((_payload, next) => {
-      moved.say(n)
+      moved.add(n)
       return next()
     })
     await work()
@@ -75,15 +75,15 @@ test('only one of several workers moves due jobs', async () => {
 test('when the worker that moves due jobs becomes quiet, it releases the leader lock, and another continues', async () => {
   const a = bench()
   const b = a.another()
-  const ran = new Heard<string>()
-  const released = new Heard<string>()
+  const ran = new Collector<string>()
+  const released = new Collector<string>()
   const release = a.hq.store.workers.releaseLock.bind(a.hq.store.workers)
   a.hq.store.workers.releaseLock = async (name, holder) => {
     await release(name, holder)
-    released.say(name)
+    released.add(name)
   }
-  const J = a.hq.job('J', async () => ran.say('a'))
-  b.hq.job('J', async () => ran.say('b'))
+  const J = a.hq.job('J', async () => ran.add('a'))
+  b.hq.job('J', async () => ran.add('b'))
   const first = await a.work()
   await J.performIn(0.01)
   await ran.atLeast(1)
@@ -98,21 +98,21 @@ test('when the worker that moves due jobs becomes quiet, it releases the leader 
 test('a due job whose client middleware hangs delays no other job, and its middleware runs in one worker', async () => {
   const a = bench()
   const b = a.another()
-  const ran = new Heard<string>()
-  const passed = new Heard<string>()
-  const leaders = new Heard<string>()
+  const ran = new Collector<string>()
+  const passed = new Collector<string>()
+  const leaders = new Collector<string>()
   const { opened, open } = gate()
   for (const [worker, { hq }] of Object.entries({ a, b })) {
     const { workers } = hq.store
     const acquire = workers.acquireLock.bind(workers)
     workers.acquireLock = async (lock, ...rest) => {
       const isHeld = await acquire(lock, ...rest)
-      if (lock === 'due-jobs' && isHeld) leaders.say(worker)
+      if (lock === 'due-jobs' && isHeld) leaders.add(worker)
       return isHeld
     }
-    hq.job('J', async (_ctx, name: string) => ran.say(name))
+    hq.job('J', async (_ctx, name: string) => ran.add(name))
     hq.client.use(async (payload, next) => {
-      passed.say(payload.args[0] as string)
+      passed.add(payload.args[0] as string)
       if (payload.args[0] === 'hangs') await opened
       return next()
     })

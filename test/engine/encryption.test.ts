@@ -1,7 +1,7 @@
 import { Highkiq, type HighkiqOptions, type JobContext } from 'highkiq'
 import { drainAll, fake, inline } from 'highkiq/testing'
 import { expect, onTestFinished, test } from 'vitest'
-import { all, bench, Heard, until } from './bench.ts'
+import { all, bench, Collector, until } from './bench.ts'
 
 const one = Buffer.alloc(32, 1)
 const two = Buffer.alloc(32, 2)
@@ -12,9 +12,9 @@ const SEALED = /^hk1\.\d+\.[\w-]{38,}$/
 /** An app with a job that takes a secret, on a store of its own or on that of `url`. */
 function withSecret(options: HighkiqOptions = {}) {
   const b = bench({ encryption, ...options })
-  const seen = new Heard<unknown[]>()
+  const seen = new Collector<unknown[]>()
   const Pay = b.hq.job('Pay', { encrypt: true, retryIn: 0 }, async (ctx, id: number, iban: unknown) => {
-    seen.say([id, iban, ctx.attempt])
+    seen.add([id, iban, ctx.attempt])
   })
   return { ...b, seen, Pay }
 }
@@ -217,9 +217,9 @@ test('neither a cron entry nor an entry that is put into a set has it in plain t
 
 test('a callback of a task gets the task and the run, although its job encrypts', async () => {
   const { hq, work } = withSecret()
-  const seen = new Heard<unknown>()
+  const seen = new Collector<unknown>()
   const J = hq.job('J', async (_ctx, _n: number) => {})
-  const Done = hq.job('Done', { encrypt: true }, async (_ctx, task: string, run: number) => seen.say([task, run]))
+  const Done = hq.job('Done', { encrypt: true }, async (_ctx, task: string, run: number) => seen.add([task, run]))
   const task = await hq.tasks.create(J, [[1]], { onDone: Done })
   await work()
   expect(await seen.atLeast(1)).toEqual([[task.id, 1]])

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Discard, type JobEvent, type JobEventsOptions, Kill } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Bench, bench, Child, gate, Heard, until } from './bench.ts'
+import { type Bench, bench, Child, Collector, gate, until } from './bench.ts'
 
 /** Starts a recording without the wait for processes that do not know of it: there is none yet. */
 async function recorded(t: Bench): Promise<void> {
@@ -10,19 +10,19 @@ async function recorded(t: Bench): Promise<void> {
 }
 
 /** Reads events in the background until the end of the test. */
-async function reading(t: Bench, options: JobEventsOptions = {}): Promise<Heard<JobEvent>> {
-  const heard = new Heard<JobEvent>()
+async function reading(t: Bench, options: JobEventsOptions = {}): Promise<Collector<JobEvent>> {
+  const received = new Collector<JobEvent>()
   const ending = new AbortController()
   const events = t.hq.events({ ...options, signal: ending.signal })
   await events.position()
   const loop = (async () => {
-    for await (const event of events) heard.say(event)
+    for await (const event of events) received.add(event)
   })()
   onTestFinished(async () => {
     ending.abort()
     await loop
   })
-  return heard
+  return received
 }
 
 const kindsOf = (events: readonly JobEvent[], jid: string | null) =>
@@ -31,11 +31,11 @@ const kindsOf = (events: readonly JobEvent[], jid: string | null) =>
 test('a reader gets all events of a job, in order, with what belongs to each', async () => {
   const t = bench()
   await recorded(t)
-  const heard = await reading(t)
+  const received = await reading(t)
   const J = t.hq.job('J', { queue: 'default' }, async () => 1)
   const jid = await J.performAsync()
   await t.work()
-  const events = await heard.atLeast(3)
+  const events = await received.atLeast(3)
   expect(events).toEqual([
     { id: expect.stringMatching(/^\d+-\w+$/), kind: 'pushed', jid, job: 'J', queue: 'default', at: expect.any(Date) },
     { id: expect.any(String), kind: 'started', jid, job: 'J', queue: 'default', at: expect.any(Date), attempt: 1 },
@@ -47,7 +47,7 @@ test('a reader gets all events of a job, in order, with what belongs to each', a
 test('the parent in a flow, and callbacks, have their events: pushed, died of a child, and cancelled', async () => {
   const t = bench()
   await recorded(t)
-  const heard = await reading(t)
+  const received = await reading(t)
   const Work = t.hq.job('Work', { retry: 0 }, (_ctx, how: string) => {
     if (how === 'fails') throw new Error('no')
   })
@@ -57,11 +57,11 @@ test('the parent in a flow, and callbacks, have their events: pushed, died of a 
   expect(await t.hq.cancel(dropped as string)).toBe('removed')
   const bid = await t.hq.batch({ onSuccess: Done }, () => Work.performAsync('works'))
   await t.work({ queues: ['default', 'low'] })
-  const of = (jid: string | undefined) => heard.all.filter((one) => one.jid === jid)
+  const of = (jid: string | undefined) => received.all.filter((one) => one.jid === jid)
   await until(() => of(ran).length === 3 && of(`${bid}fc000002`).length === 3 && of(died).length > 0)
   const base = { id: expect.any(String), job: 'Done', queue: 'low', at: expect.any(Date) }
   const error = { class: 'ChildFailed', message: expect.any(String) }
-  expect(kindsOf(heard.all, ran as string)).toEqual(['pushed', 'started', 'succeeded'])
+  expect(kindsOf(received.all, ran as string)).toEqual(['pushed', 'started', 'succeeded'])
   expect(of(died)).toEqual([{ ...base, jid: died, kind: 'died', error, reason: 'failed' }])
   expect(of(dropped)).toEqual([{ ...base, jid: dropped, kind: 'cancelled', reason: 'cancelled' }])
 })
@@ -69,51 +69,51 @@ test('the parent in a flow, and callbacks, have their events: pushed, died of a 
 test('a loop ends without an error when its app closes, and so does one that begins afterwards', async () => {
   const t = bench()
   await recorded(t)
-  const heard = new Heard<JobEvent>()
+  const received = new Collector<JobEvent>()
   const events = t.hq.events()
   await events.position()
   const loop = (async () => {
-    for await (const event of events) heard.say(event)
+    for await (const event of events) received.add(event)
   })()
   await t.hq.job('J', async () => {}).performAsync()
-  await heard.atLeast(1)
+  await received.atLeast(1)
   await t.hq.close()
   await loop
-  for await (const event of t.hq.events()) heard.say(event)
-  expect(heard.all.map(({ kind }) => kind)).toEqual(['pushed'])
+  for await (const event of t.hq.events()) received.add(event)
+  expect(received.all.map(({ kind }) => kind)).toEqual(['pushed'])
 })
 
 test('a job of another program without a jid, or with a number for one, has its events', async () => {
   const t = bench()
   await recorded(t)
-  const heard = await reading(t)
+  const received = await reading(t)
   t.hq.job('J', async () => {})
   await t.raw('{"class":"J","args":[]}')
   await t.raw('{"class":"J","args":[],"jid":null}')
   await t.raw('{"class":"J","args":[],"jid":12345678901234567890}')
   await t.work()
-  await heard.atLeast(6)
-  const jids = heard.all.filter(({ kind }) => kind === 'succeeded').map(({ jid }) => jid)
+  await received.atLeast(6)
+  const jids = received.all.filter(({ kind }) => kind === 'succeeded').map(({ jid }) => jid)
   expect(jids.toSorted()).toEqual(['', '', '12345678901234567890'])
 })
 
 test('the jobs of a batch have their events', async () => {
   const t = bench()
   await recorded(t)
-  const heard = await reading(t)
+  const received = await reading(t)
   const J = t.hq.job('J', { queue: 'default' }, async () => 1)
   let jid: string | null = null
   await t.hq.batch({}, async () => {
     jid = await J.performAsync()
   })
   await t.work()
-  expect(kindsOf(await heard.atLeast(3), jid)).toEqual(['pushed', 'started', 'succeeded'])
+  expect(kindsOf(await received.atLeast(3), jid)).toEqual(['pushed', 'started', 'succeeded'])
 })
 
 test('failures, retries and deaths have their error, their time and their reason', async () => {
   const t = bench()
   await recorded(t)
-  const heard = await reading(t, { kinds: ['failed', 'retried', 'died'] })
+  const received = await reading(t, { kinds: ['failed', 'retried', 'died'] })
   t.hq.job('Failing', { retry: 1, retryIn: () => 0 }, () => {
     throw new TypeError('no luck')
   })
@@ -125,7 +125,7 @@ test('failures, retries and deaths have their error, their time and their reason
   })
   await t.work()
   const jid = await t.hq.push({ class: 'Failing', args: [] })
-  const all = await heard.atLeast(4)
+  const all = await received.atLeast(4)
   const error = { class: 'TypeError', message: 'no luck' }
   expect(all.slice(0, 4)).toMatchObject([
     { kind: 'failed', jid, attempt: 1, error },
@@ -134,20 +134,20 @@ test('failures, retries and deaths have their error, their time and their reason
     { kind: 'died', jid, attempt: 2, error, reason: 'failed' },
   ])
   const discarded = await t.hq.push({ class: 'Discarding', args: [] })
-  await heard.atLeast(6)
+  await received.atLeast(6)
   expect(all.filter((one) => one.jid === discarded)).toMatchObject([
     { kind: 'failed' },
     { kind: 'died', reason: 'discarded' },
   ])
   const killed = await t.hq.push({ class: 'Killing', args: [] })
-  await heard.atLeast(8)
+  await received.atLeast(8)
   expect(kindsOf(all, killed)).toEqual(['failed', 'died'])
 })
 
 test('a job that is cancelled, expires, is deleted or killed by hand records its end', async () => {
   const t = bench()
   await recorded(t)
-  const heard = await reading(t, { kinds: ['cancelled', 'died'] })
+  const received = await reading(t, { kinds: ['cancelled', 'died'] })
   t.hq.job('J', async () => {})
   const push = (more = {}) => t.hq.push({ class: 'J', args: [], ...more }) as Promise<string>
   const [deleted, killed, cancelled] = [await push({ at: 2e9 }), await push({ at: 2e9 }), await push({ at: 2e9 })]
@@ -157,7 +157,7 @@ test('a job that is cancelled, expires, is deleted or killed by hand records its
   const expired = await t.hq.push({ class: 'J', args: [], expiresIn: 1 } as never)
   t.clock.ahead = 60
   await t.work()
-  const events = await heard.atLeast(4)
+  const events = await received.atLeast(4)
   const reasons = Object.fromEntries(events.map(({ jid, kind, reason }) => [jid, [kind, reason]]))
   expect(reasons).toEqual({
     [deleted]: ['cancelled', 'deleted'],
@@ -170,7 +170,7 @@ test('a job that is cancelled, expires, is deleted or killed by hand records its
 test('a start and progress are recorded while the job runs, and hq.find shows the progress', async () => {
   const t = bench()
   await recorded(t)
-  const heard = await reading(t)
+  const received = await reading(t)
   const { opened, open } = gate()
   t.hq.job('Long', async (ctx) => {
     ctx.progress(3, 10, 'rows')
@@ -179,7 +179,7 @@ test('a start and progress are recorded while the job runs, and hq.find shows th
   })
   const worker = await t.work()
   const jid = (await t.hq.push({ class: 'Long', args: [] })) as string
-  const events = await heard.atLeast(3)
+  const events = await received.atLeast(3)
   expect(kindsOf(events, jid)).toEqual(['pushed', 'started', 'progress'])
   expect(events[2]?.progress).toEqual({ done: 3, total: 10, note: 'rows' })
   // A worker that becomes quiet sends a heartbeat.
@@ -187,7 +187,7 @@ test('a start and progress are recorded while the job runs, and hq.find shows th
   await until(async () => (await t.hq.find(jid)).progress)
   expect(await t.hq.find(jid)).toMatchObject({ state: 'running', progress: { done: 3, total: 10, note: 'rows' } })
   open()
-  await heard.atLeast(5)
+  await received.atLeast(5)
   expect(events.slice(3)).toMatchObject([
     { kind: 'progress', progress: { done: 10, note: 'x'.repeat(1000) } },
     { kind: 'succeeded' },
@@ -202,9 +202,9 @@ test('a reader without a recording waits until all processes know of it, and the
   await other.hq.push({ class: 'J', args: [] })
   await other.work()
   await t.settled()
-  const heard = await reading(t)
+  const received = await reading(t)
   const jids = await other.hq.pushBulk({ class: 'J', args: [[], [], []] })
-  const events = await heard.atLeast(9)
+  const events = await received.atLeast(9)
   for (const jid of jids) expect(kindsOf(events, jid)).toEqual(['pushed', 'started', 'succeeded'])
   expect(events).toHaveLength(9)
 })
@@ -225,12 +225,12 @@ test('a reader continues behind the last event that another reader has seen', as
 test('a position behind a part that its event does not have is refused', async () => {
   const t = bench()
   await recorded(t)
-  const heard = await reading(t)
+  const received = await reading(t)
   t.hq.job('J', async () => {})
   await t.work()
   await t.hq.push({ class: 'J', args: [] })
-  const [pushed] = await heard.atLeast(3)
-  const [whole, inside] = [pushed?.id.replace('-', '.1-'), heard.all[2]?.id.replace('-', '.2-')]
+  const [pushed] = await received.atLeast(3)
+  const [whole, inside] = [pushed?.id.replace('-', '.1-'), received.all[2]?.id.replace('-', '.2-')]
   const signal = AbortSignal.timeout(2000)
   for (const after of [whole, inside, '0.1-a'] as string[]) {
     const next = t.hq.events({ after, signal })[Symbol.asyncIterator]().next()
@@ -270,9 +270,9 @@ test('a store that has lost events and gives their numbers to others is found ou
     const distance = Number(number) - Number(first.split('-')[0])
     return `${Number(position.split('-')[0]) + distance}${part}-${check}`
   }
-  const heard = await reading(other)
+  const received = await reading(other)
   for (let n = 0; n < 3; n++) await other.hq.push({ class: 'J', args: [n] })
-  await heard.atLeast(3)
+  await received.atLeast(3)
   for (const id of lost) {
     const next = other.hq
       .events({ after: moved(id) })
@@ -301,7 +301,7 @@ test('a reader that stops between the start and the end of a job continues with 
 test('a tracked job has the events of any other job, and the rows of a task have none', async () => {
   const t = bench()
   await recorded(t)
-  const heard = await reading(t)
+  const received = await reading(t)
   const Tracked = t.hq.job('Tracked', { track: true, queue: 'default', retryIn: () => 0 }, async (ctx, _n: number) => {
     if (ctx.attempt === 1) throw new Error('at first')
   })
@@ -310,20 +310,20 @@ test('a tracked job has the events of any other job, and the rows of a task have
   const task = await t.hq.tasks.create(Row, [[1], [2], [3]])
   await t.work()
   await task.wait({ every: 10 })
-  await until(() => heard.all.filter(({ kind }) => kind === 'succeeded').length === 3)
+  await until(() => received.all.filter(({ kind }) => kind === 'succeeded').length === 3)
   const kinds = ['pushed', 'started', 'failed', 'retried', 'started', 'succeeded']
-  for (const jid of jids) expect(kindsOf(heard.all, jid)).toEqual(kinds)
-  expect(new Set(heard.all.map(({ job }) => job))).toEqual(new Set(['Tracked']))
+  for (const jid of jids) expect(kindsOf(received.all, jid)).toEqual(kinds)
+  expect(new Set(received.all.map(({ job }) => job))).toEqual(new Set(['Tracked']))
 })
 
 test('filters choose jobs, queues and kinds', async () => {
   const t = bench()
   await recorded(t)
-  const heard = await reading(t, { jobs: ['A', 'B'], queues: ['one'], kinds: ['pushed'] })
+  const received = await reading(t, { jobs: ['A', 'B'], queues: ['one'], kinds: ['pushed'] })
   for (const name of ['A', 'B', 'C']) {
     for (const queue of ['one', 'two']) await t.hq.push({ class: name, args: [], queue })
   }
-  expect((await heard.atLeast(2)).map(({ job, queue }) => [job, queue])).toEqual([
+  expect((await received.atLeast(2)).map(({ job, queue }) => [job, queue])).toEqual([
     ['A', 'one'],
     ['B', 'one'],
   ])
@@ -365,25 +365,25 @@ test('without a reader a store gets no call about events but one question a seco
 test('a worker that is killed has recorded what it settled, and its rescuer records the rest', async () => {
   const t = bench()
   await recorded(t)
-  const heard = await reading(t)
+  const received = await reading(t)
   t.hq.job('Long', async () => {})
   const jid = await t.hq.push({ class: 'Long', args: [1] })
   const child = new Child(t.url, { leaseSeconds: 1 })
-  await child.tells('began')
-  await until(() => heard.all.some(({ kind }) => kind === 'started'))
+  await child.waitFor('began')
+  await until(() => received.all.some(({ kind }) => kind === 'started'))
   child.kill('SIGKILL')
   await child.exited
   await t.work({ leaseSeconds: 1 })
-  await until(() => heard.all.some(({ kind }) => kind === 'succeeded'))
-  const kinds = kindsOf(heard.all, jid).filter((kind) => kind !== 'progress')
+  await until(() => received.all.some(({ kind }) => kind === 'succeeded'))
+  const kinds = kindsOf(received.all, jid).filter((kind) => kind !== 'progress')
   expect(kinds).toEqual(['pushed', 'started', 'retried', 'started', 'succeeded'])
-  expect(heard.all.find(({ kind }) => kind === 'retried')).toMatchObject({ reason: 'crashed' })
+  expect(received.all.find(({ kind }) => kind === 'retried')).toMatchObject({ reason: 'crashed' })
 })
 
 test('jobs of a transaction, of a cron entry and idempotent jobs record their push once', async () => {
   const t = bench()
   await recorded(t)
-  const heard = await reading(t)
+  const received = await reading(t)
   const J = t.hq.job('J', async () => {})
   const once = await J.set({ idempotent: true, jid: 'a'.repeat(24) } as never).performAsync()
   const nightly = t.hq.cron('nightly', '0 3 * * *', J)
@@ -392,14 +392,14 @@ test('jobs of a transaction, of a cron entry and idempotent jobs record their pu
   await nightly.runNow()
   if (t.hq.store.jobs.transaction) await t.hq.transaction(() => void J.performAsync())
   const wanted = t.hq.store.jobs.transaction ? 3 : 2
-  await heard.atLeast(wanted)
+  await received.atLeast(wanted)
   await t.hq.push({ class: 'Last', args: [] })
-  await until(() => heard.all.some(({ job }) => job === 'Last'))
-  expect(heard.all.map(({ job, kind }) => [job, kind])).toEqual([
+  await until(() => received.all.some(({ job }) => job === 'Last'))
+  expect(received.all.map(({ job, kind }) => [job, kind])).toEqual([
     ...Array.from({ length: wanted }, () => ['J', 'pushed']),
     ['Last', 'pushed'],
   ])
-  expect(kindsOf(heard.all, once)).toEqual(['pushed'])
+  expect(kindsOf(received.all, once)).toEqual(['pushed'])
 })
 
 test('wrong options are refused with what is right', () => {

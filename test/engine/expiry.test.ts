@@ -1,15 +1,15 @@
 import { Release, Snooze } from 'highkiq'
 import { expect, test } from 'vitest'
-import { bench, gate, Heard, until } from './bench.ts'
+import { bench, Collector, gate, until } from './bench.ts'
 
 const nothing = { processed: 0, failed: 0, enqueued: 0, fetched: 0, scheduled: 0, retries: 0, dead: 0 }
 
 test('a job that can not start in time is dropped without failing; others run', async () => {
   const t = bench()
-  const ran = new Heard<string>()
-  const deaths = new Heard<unknown>()
-  t.hq.onDeath((payload) => deaths.say(payload))
-  const J = t.hq.job('J', { expiresIn: 60 }, async (_ctx, name: string) => ran.say(name))
+  const ran = new Collector<string>()
+  const deaths = new Collector<unknown>()
+  t.hq.onDeath((payload) => deaths.add(payload))
+  const J = t.hq.job('J', { expiresIn: 60 }, async (_ctx, name: string) => ran.add(name))
   await J.performAsync('late')
   await J.set({ expiresIn: 90 }).performAsync('in time')
   await t.hq.push({ class: 'J', args: ['raw'], expires_in: 50 })
@@ -27,8 +27,8 @@ test('a job that can not start in time is dropped without failing; others run', 
 
 test('the time of a scheduled job counts from its scheduled time, not from its push or promotion', async () => {
   const t = bench()
-  const ran = new Heard<string>()
-  const J = t.hq.job('J', { expiresIn: 100 }, async (_ctx, name: string) => ran.say(name))
+  const ran = new Collector<string>()
+  const J = t.hq.job('J', { expiresIn: 100 }, async (_ctx, name: string) => ran.add(name))
   await J.performIn(1000, 'missed')
   await J.performIn(1150, 'late')
   await J.performIn(1199, 'on time')
@@ -48,13 +48,13 @@ test('the time of a scheduled job counts from its scheduled time, not from its p
 
 test('a scheduled job that could not be moved when it was due keeps its deadline', async () => {
   const t = bench()
-  const ran = new Heard<string>()
+  const ran = new Collector<string>()
   let isBroken = true
   t.hq.client.use((payload, next) => {
     if (isBroken && payload.enqueued_at === undefined && t.clock.ahead >= 100) throw new Error('no network')
     return next()
   })
-  const J = t.hq.job('J', { expiresIn: 150 }, async (_ctx, name: string) => ran.say(name))
+  const J = t.hq.job('J', { expiresIn: 150 }, async (_ctx, name: string) => ran.add(name))
   const due = t.clock.now() / 1000 + 100
   await J.performAt(due, 'late')
   await J.performAt(due + 20, 'by hand')
@@ -81,9 +81,9 @@ test('a scheduled job that could not be moved when it was due keeps its deadline
 
 test('a retry never expires', async () => {
   const t = bench()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   const J = t.hq.job('J', { expiresIn: 5, retryIn: () => 60 }, async (ctx) => {
-    ran.say(ctx.attempt)
+    ran.add(ctx.attempt)
     if (ctx.attempt === 1) throw new Error('once')
   })
   await J.performAsync()
@@ -95,9 +95,9 @@ test('a retry never expires', async () => {
 
 test('a job that has started once never expires, whatever ended its attempt', async () => {
   const t = bench()
-  const ran = new Heard<string>()
+  const ran = new Collector<string>()
   const J = t.hq.job('J', { expiresIn: 5 }, async (ctx, how: string) => {
-    ran.say(how)
+    ran.add(how)
     if (ran.all.filter((one) => one === how).length > 1) return
     if (how === 'snoozed') throw new Snooze(1)
     if (how === 'released') throw new Release()
@@ -129,8 +129,8 @@ test('a job that has started once never expires, whatever ended its attempt', as
 
 test("the time of another program's job counts from its text, in seconds or milliseconds; an invalid time never expires", async () => {
   const t = bench()
-  const ran = new Heard<string>()
-  t.hq.job('J', async (_ctx, name: string) => ran.say(name))
+  const ran = new Collector<string>()
+  t.hq.job('J', async (_ctx, name: string) => ran.add(name))
   const now = Date.now()
   const raw = (name: string, more: object) =>
     t.raw(JSON.stringify({ class: 'J', args: [name], jid: name, queue: 'default', ...more }))
@@ -150,9 +150,9 @@ test("the time of another program's job counts from its text, in seconds or mill
 test('a row of a task that expired is cancelled, with the reason as its code', async () => {
   const t = bench()
   const { opened, open } = gate()
-  const began = new Heard<string>()
+  const began = new Collector<string>()
   const J = t.hq.job('J', { expiresIn: 5 }, async (_ctx, name: string) => {
-    began.say(name)
+    began.add(name)
     await opened
   })
   const task = await t.hq.tasks.create(J, [['first'], ['second']])

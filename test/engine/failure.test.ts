@@ -1,7 +1,7 @@
 import { inflateSync } from 'node:zlib'
 import { BusinessFailure, Discard, Highkiq, HighkiqError, type JobOptions, Kill, Release, Snooze } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Bench, Heard, bench as onDisk, recorder, until } from './bench.ts'
+import { type Bench, Collector, bench as onDisk, recorder, until } from './bench.ts'
 
 // What is decided here does not depend on where jobs are kept.
 const bench: typeof onDisk = (options = {}) => onDisk({ url: 'sqlite::memory:', ...options })
@@ -10,9 +10,9 @@ const bench: typeof onDisk = (options = {}) => onDisk({ url: 'sqlite::memory:', 
 async function failing(t: Bench, thrown: unknown, options: JobOptions = {}, more: Record<string, unknown> = {}) {
   const deaths: unknown[] = []
   t.hq.onDeath((payload, error) => deaths.push([payload.jid, error, payload]))
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   t.hq.job('J', options, async (ctx) => {
-    ran.say(ctx.attempt)
+    ran.add(ctx.attempt)
     throw thrown
   })
   const jid = await t.hq.push({ class: 'J', args: [1], ...more })
@@ -55,13 +55,13 @@ test('a failed job is retried after 15 s, with the error in Sidekiq’s fields',
 test('retries run at growing intervals until the last; then the job is dead', async () => {
   const t = bench()
   const { hq, clock } = t
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   const exhausted: unknown[] = []
   const deaths: unknown[] = []
   hq.onDeath((payload, error) => deaths.push([payload.retry_count, (error as Error).message]))
   const options = { retry: 2, onExhausted: (payload: unknown, error: unknown) => exhausted.push([payload, error]) }
   const J = hq.job('J', options, async (ctx) => {
-    ran.say(ctx.attempt)
+    ran.add(ctx.attempt)
     throw new Error(`attempt ${ctx.attempt}`)
   })
   const jid = await J.performAsync()
@@ -93,9 +93,9 @@ test('retries run at growing intervals until the last; then the job is dead', as
 
 test('members that Highkiq does not know survive a retry byte for byte, in their order', async () => {
   const t = bench()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   t.hq.job('J', async (ctx) => {
-    ran.say(ctx.attempt)
+    ran.add(ctx.attempt)
     throw new Error('x')
   })
   const text =
@@ -126,9 +126,9 @@ test('retry: 0 goes to the dead set at once, retry: false is deleted; death hand
 
 test.each(['', ',"retry":null'])('a job of another program %s gets the retries of its definition', async (retry) => {
   const t = bench()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   t.hq.job('J', { retry: 0 }, async () => {
-    ran.say(1)
+    ran.add(1)
     throw new Error('x')
   })
   await t.raw(`{"class":"J","args":[],"jid":"j"${retry}}`)
@@ -315,9 +315,9 @@ test('a job that wraps another uses the hooks of the wrapped class and its own r
 
 test('an error caused by a shutdown is not a failure: the job is requeued unchanged', async () => {
   const t = bench()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   const J = t.hq.job('J', async () => {
-    ran.say(1)
+    ran.add(1)
     if (ran.all.length > 1) return
     const error = new Error('the request was aborted')
     error.cause = new Error('aborted', { cause: new HighkiqError('SHUTDOWN', 'stopping') })
@@ -513,9 +513,9 @@ test('errors of another copy of the package are recognised by their code', async
 
 test('Snooze schedules the job again; it uses up no retry and counts nothing', async () => {
   const t = bench()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   const J = t.hq.job('J', { retry: 1 }, async (ctx) => {
-    ran.say(ctx.attempt)
+    ran.add(ctx.attempt)
     if (ran.all.length <= 3) throw new Snooze(60)
   })
   const jid = await J.performAsync()
@@ -548,9 +548,9 @@ test.each([Number.NaN, Number.POSITIVE_INFINITY, undefined, '5m'])(
 
 test('Snooze(0) runs again at once', async () => {
   const t = bench()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   const J = t.hq.job('J', async () => {
-    ran.say(1)
+    ran.add(1)
     if (ran.all.length === 1) throw new Snooze(0)
   })
   await J.performAsync()
@@ -560,10 +560,10 @@ test('Snooze(0) runs again at once', async () => {
 
 test('Release keeps a job for a second without a slot, then it is first in its queue; nothing is counted', async () => {
   const t = bench()
-  const ran = new Heard<string>()
+  const ran = new Collector<string>()
   const times: number[] = []
   const J = t.hq.job('J', async (ctx, name: string) => {
-    ran.say(name)
+    ran.add(name)
     times.push(performance.now())
     if (name === 'a' && ran.all.filter((other) => other === 'a').length === 1) throw new Release()
     expect(ctx.attempt).toBe(1)
@@ -583,9 +583,9 @@ test('Release keeps a job for a second without a slot, then it is first in its q
 
 test('a released job goes to the front of its queue', async () => {
   const t = bench()
-  const ran = new Heard<string>()
+  const ran = new Collector<string>()
   const J = t.hq.job('J', async (_ctx, name: string) => {
-    ran.say(name)
+    ran.add(name)
     if (name === 'a') throw new Release()
   })
   await J.performAsync('a')
@@ -616,8 +616,8 @@ test('an unknown class is retried, and runs when a process knows it', async () =
   await until(async () => (await t.hq.store.jobSets.size('retry')) === 1)
   expect(await t.set('retry')).toMatchObject([{ jid, error_message: expect.stringMatching(/"Later"/), retry_count: 0 }])
   expect(t.errors).toMatchObject([{ error: { code: 'UNKNOWN_JOB' } }])
-  const ran = new Heard<unknown>()
-  t.hq.job('Later', async (ctx, n: number) => ran.say([ctx.attempt, n]))
+  const ran = new Collector<unknown>()
+  t.hq.job('Later', async (ctx, n: number) => ran.add([ctx.attempt, n]))
   t.clock.ahead = 16
   expect(await ran.atLeast(1)).toEqual([[2, 5]])
 })
@@ -634,10 +634,10 @@ test.each([
   'a text that is not a job (%s) goes to the dead set unchanged, is reported and counts nothing; other jobs run',
   async (_, text) => {
     const t = bench()
-    const ran = new Heard<number>()
+    const ran = new Collector<number>()
     let deaths = 0
     t.hq.onDeath(() => deaths++)
-    t.hq.job('J', async () => ran.say(1))
+    t.hq.job('J', async () => ran.add(1))
     await t.raw(text)
     await t.hq.push({ class: 'J', args: [] })
     await t.work()
@@ -660,8 +660,8 @@ test('a due text that is not a job goes to the dead set, too', async () => {
 
 test('a scheduled job that keeps its at is moved once', async () => {
   const t = bench()
-  const ran = new Heard<unknown>()
-  t.hq.job('J', async (ctx) => ran.say(ctx.payload))
+  const ran = new Collector<unknown>()
+  t.hq.job('J', async (ctx) => ran.add(ctx.payload))
   await t.hq.store.jobs.push(
     [{ to: 'schedule', text: '{"class":"J","args":[],"jid":"g","at":5}', score: 5 }],
     Date.now(),
@@ -695,13 +695,13 @@ test.each([
 
 test('a promise whose own then throws, or never calls back, is awaited like any other', async () => {
   const t = bench()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   const fail = () => {
     throw new Error('own then')
   }
   const handlers = [() => undefined, fail].map((then) => Object.assign(Promise.resolve(1), { then }))
   t.hq.job('Own', (ctx, i: number) => {
-    ran.say(ctx.attempt)
+    ran.add(ctx.attempt)
     return handlers[i]
   })
   for (const i of handlers.keys()) await t.hq.push({ class: 'Own', args: [i] })

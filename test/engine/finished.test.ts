@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { all, bench, Heard, until } from './bench.ts'
+import { all, bench, Collector, until } from './bench.ts'
 
 test('a job with keepFinished is found with its result and times, and leaves no trace without', async () => {
   const t = bench()
@@ -24,8 +24,8 @@ test('the option of a job comes before that of its queue, and that before the on
     defaultJobOptions: { keepFinished: true },
     queues: { quiet: { keepFinished: false }, loud: { keepFinished: { max: 5 } } },
   })
-  const ran = new Heard<string>()
-  const says = (name: string) => async () => ran.say(name)
+  const ran = new Collector<string>()
+  const says = (name: string) => async () => ran.add(name)
   t.hq.job('App', says('App'))
   t.hq.job('Queue', { queue: 'quiet' }, says('Queue'))
   t.hq.job('Job', { queue: 'quiet', keepFinished: true, priority: 3 }, says('Job'))
@@ -81,9 +81,9 @@ test('the oldest finished jobs are removed: those that exceed the limit, and tho
 
 test('a finished job runs again by hand, without its result, and is kept again', async () => {
   const t = bench()
-  const ran = new Heard<unknown>()
+  const ran = new Collector<unknown>()
   const job = t.hq.job('Again', { keepFinished: true }, async (ctx) => {
-    ran.say([ctx.payload.hk_started, ctx.payload.hk_result])
+    ran.add([ctx.payload.hk_started, ctx.payload.hk_result])
     return ran.all.length
   })
   const jid = (await job.performAsync()) as string

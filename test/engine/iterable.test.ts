@@ -3,16 +3,16 @@ import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { type Highkiq as App, PROGRAM } from '../../src/app.ts'
-import { type Bench, bench, Child, gate, Heard, storeOfSuite, until } from './bench.ts'
+import { type Bench, bench, Child, Collector, gate, storeOfSuite, until } from './bench.ts'
 
 type Job = Partial<IterableJob<[n: number], number, number>>
 
 /** A job `Items` that goes through 0 to n - 1 and tells what it does. */
-function items({ hq }: Bench, more: Job = {}, said = new Heard<string>()) {
-  const tell = (what: string) => () => said.say(what)
+function items({ hq }: Bench, more: Job = {}, calls = new Collector<string>()) {
+  const tell = (what: string) => () => calls.add(what)
   const job = hq.iterable('Items', {
     enumerate: (_ctx, cursor, n: number) => iterate.array([...Array(n).keys()], cursor),
-    each: (_ctx, item) => said.say(`${item}`),
+    each: (_ctx, item) => calls.add(`${item}`),
     onStart: tell('start'),
     onResume: tell('resume'),
     onStop: tell('stop'),
@@ -20,32 +20,32 @@ function items({ hq }: Bench, more: Job = {}, said = new Heard<string>()) {
     onComplete: tell('complete'),
     ...more,
   })
-  return { job, said }
+  return { job, calls }
 }
 
 /** Stays at an item until the test lets it go on. */
-function stayAt(at: number, said: Heard<string>) {
+function stayAt(at: number, calls: Collector<string>) {
   const { opened, open } = gate()
   const each = async (_ctx: unknown, item: number) => {
-    said.say(`${item}`)
+    calls.add(`${item}`)
     if (item === at) await opened
   }
-  return { each, open, there: () => until(() => said.all.includes(`${at}`)) }
+  return { each, open, there: () => until(() => calls.all.includes(`${at}`)) }
 }
 
 test('an iterable job handles its items in order, calls its hooks, and leaves nothing in the store', async () => {
   const t = bench()
-  const { job, said } = items(t, {
+  const { job, calls } = items(t, {
     around: async (ctx, next) => {
-      said.say(`before ${ctx.iteration.done}`)
+      calls.add(`before ${ctx.iteration.done}`)
       await next()
-      said.say('after')
+      calls.add('after')
     },
   })
   const jid = (await job.performAsync(2)) as string
   await t.work()
   await t.settled()
-  expect(said.all).toEqual(['start', 'before 0', '0', 'after', 'before 1', '1', 'after', 'stop', 'complete'])
+  expect(calls.all).toEqual(['start', 'before 0', '0', 'after', 'before 1', '1', 'after', 'stop', 'complete'])
   expect(await t.hq.iteration(jid)).toBeNull()
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0 })
 })
@@ -53,9 +53,9 @@ test('an iterable job handles its items in order, calls its hooks, and leaves no
 for (const how of ['stop', 'quiet'] as const) {
   test(`${how} of its worker interrupts a job before the next item; it is requeued and continues elsewhere at that item`, async () => {
     const t = bench()
-    const said = new Heard<string>()
-    const { each, open, there } = stayAt(2, said)
-    const { job } = items(t, { each }, said)
+    const calls = new Collector<string>()
+    const { each, open, there } = stayAt(2, calls)
+    const { job } = items(t, { each }, calls)
     const jid = (await job.performAsync(5)) as string
     const worker = await t.work({ timeout: 1000 })
     await there()
@@ -63,7 +63,7 @@ for (const how of ['stop', 'quiet'] as const) {
     open()
     await told
     await until(async () => (await t.queue()).length === 1)
-    expect(said.all).toEqual(['start', '0', '1', '2', 'stop'])
+    expect(calls.all).toEqual(['start', '0', '1', '2', 'stop'])
     const [back] = await t.queue()
     expect(back).toMatchObject({ jid, class: 'Items', args: [5] })
     expect(back).not.toHaveProperty('retry_count')
@@ -74,7 +74,7 @@ for (const how of ['stop', 'quiet'] as const) {
     const again = items(other)
     await other.work()
     await other.settled()
-    expect(again.said.all).toEqual(['resume', '3', '4', 'stop', 'complete'])
+    expect(again.calls.all).toEqual(['resume', '3', '4', 'stop', 'complete'])
     expect(await t.hq.iteration(jid)).toBeNull()
     expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0 })
     // As in Sidekiq each stretch counts by its class.
@@ -86,9 +86,9 @@ for (const how of ['stop', 'quiet'] as const) {
 
 test('an item that does not end with its worker runs again', async () => {
   const t = bench()
-  const said = new Heard<string>()
-  const { each, open, there } = stayAt(2, said)
-  const { job } = items(t, { each }, said)
+  const calls = new Collector<string>()
+  const { each, open, there } = stayAt(2, calls)
+  const { job } = items(t, { each }, calls)
   const jid = (await job.performAsync(5)) as string
   const worker = await t.work({ timeout: 0.001 })
   await there()
@@ -100,33 +100,33 @@ test('an item that does not end with its worker runs again', async () => {
   const again = items(other)
   await other.work()
   await other.settled()
-  expect(again.said.all).toEqual(['resume', '2', '3', '4', 'stop', 'complete'])
+  expect(again.calls.all).toEqual(['resume', '2', '3', '4', 'stop', 'complete'])
 })
 
 test('a retry starts at the failed item; earlier items do not run again', async () => {
   const t = bench()
-  const said = new Heard<string>()
+  const calls = new Collector<string>()
   let broken = true
   const { job } = items(
     t,
     {
       each(_ctx, item) {
-        said.say(`${item}`)
+        calls.add(`${item}`)
         if (item === 2 && broken) throw new Error('broken')
       },
     },
-    said,
+    calls,
   )
   const jid = (await job.performAsync(4)) as string
   await t.work()
   await until(async () => (await t.hq.store.jobSets.size('retry')) === 1)
-  expect(said.all).toEqual(['start', '0', '1', '2', 'stop'])
+  expect(calls.all).toEqual(['start', '0', '1', '2', 'stop'])
   expect(await t.hq.iteration(jid)).toMatchObject({ executions: 1, cursor: 2 })
   expect(await t.set('retry')).toMatchObject([{ jid, retry_count: 0, error_message: 'broken' }])
   broken = false
   t.clock.ahead = 60
-  await until(() => said.all.includes('complete'))
-  expect(said.all.slice(5)).toEqual(['resume', '2', '3', 'stop', 'complete'])
+  await until(() => calls.all.includes('complete'))
+  expect(calls.all.slice(5)).toEqual(['resume', '2', '3', 'stop', 'complete'])
   await t.settled()
   expect(await t.hq.iteration(jid)).toBeNull()
 })
@@ -156,34 +156,34 @@ test.each(['the job', 'the app', 'a file'])(
     // What the app says comes before what a file says.
     const { [PROGRAM]: program } = t.hq as unknown as App
     program.useFile({ maxIterationRuntime: who === 'a file' ? 0.02 : 1000 }, {})
-    const said = new Heard<string>()
+    const calls = new Collector<string>()
     const { job } = items(
       t,
       {
         ...(who === 'the job' ? { maxIterationRuntime: 0.02 } : {}),
         each: async (_ctx, item) => {
-          said.say(`${item}`)
+          calls.add(`${item}`)
           await new Promise((resolve) => setTimeout(resolve, 15))
         },
       },
-      said,
+      calls,
     )
     const { opened, open } = gate()
     t.hq.job('Other', async () => {
-      said.say('other')
+      calls.add('other')
       await opened
     })
     const jid = (await job.performAsync(5)) as string
     for (let i = 0; i < 2; i++) await t.hq.push({ class: 'Other', args: [] })
     await t.work({ concurrency: 1 })
-    await until(async () => said.all.includes('other') && (await t.queue()).length === 2)
+    await until(async () => calls.all.includes('other') && (await t.queue()).length === 2)
     expect((await t.queue()).map((one) => one.class)).toEqual(['Other', 'Items'])
     open()
-    await until(() => said.all.includes('complete'))
+    await until(() => calls.all.includes('complete'))
     await t.settled()
-    const told = said.all.join(' ')
+    const told = calls.all.join(' ')
     expect(told).toMatch(/^start 0 .*stop other other resume .* complete$/)
-    expect(said.all.filter((one) => /^\d$/.test(one))).toEqual(['0', '1', '2', '3', '4'])
+    expect(calls.all.filter((one) => /^\d$/.test(one))).toEqual(['0', '1', '2', '3', '4'])
     expect(await t.hq.iteration(jid)).toBeNull()
     expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 3, failed: 0, retries: 0 })
   },
@@ -191,28 +191,28 @@ test.each(['the job', 'the app', 'a file'])(
 
 test('a job that is cancelled while it runs handles no further item, reports that, and is done', async () => {
   const t = bench()
-  const said = new Heard<string>()
+  const calls = new Collector<string>()
   let known = false
   const { job } = items(
     t,
     {
       async each(ctx, item) {
-        said.say(`${item}`)
+        calls.add(`${item}`)
         if (item === 1) await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
       },
       onComplete(ctx) {
         known = ctx.iteration.cancelled
-        said.say('complete')
+        calls.add('complete')
       },
     },
-    said,
+    calls,
   )
   const jid = (await job.performAsync(1000)) as string
   await t.work()
-  await until(() => said.all.includes('1'))
+  await until(() => calls.all.includes('1'))
   expect(await t.hq.cancel(jid)).toBe('signalled')
   await t.settled()
-  expect(said.all).toEqual(['start', '0', '1', 'cancel', 'stop', 'complete'])
+  expect(calls.all).toEqual(['start', '0', '1', 'cancel', 'stop', 'complete'])
   expect(known).toBe(true)
   expect(await t.hq.iteration(jid)).toBeNull()
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0 })
@@ -220,43 +220,43 @@ test('a job that is cancelled while it runs handles no further item, reports tha
 
 test('an item that throws because of a cancellation is no failure', async () => {
   const t = bench()
-  const said = new Heard<string>()
+  const calls = new Collector<string>()
   const { job } = items(
     t,
     {
       async each(ctx, item) {
-        said.say(`${item}`)
+        calls.add(`${item}`)
         await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
       },
     },
-    said,
+    calls,
   )
   const jid = (await job.performAsync(3)) as string
   await t.work()
-  await until(() => said.all.includes('0'))
+  await until(() => calls.all.includes('0'))
   await t.hq.cancel(jid)
   await t.settled()
-  expect(said.all).toEqual(['start', '0', 'cancel', 'stop', 'complete'])
+  expect(calls.all).toEqual(['start', '0', 'cancel', 'stop', 'complete'])
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0, retries: 0, dead: 0 })
 })
 
 test('a job that is cancelled while it waits is removed with its state', async () => {
   const t = bench()
-  const { job, said } = items(t)
+  const { job, calls } = items(t)
   const jid = (await job.performAsync(3)) as string
   await t.hq.store.jobs.saveIteration(jid, { executions: 1, runtime: 1, cursor: '1' }, t.clock.now())
   expect(await t.hq.cancel(jid)).toBe('removed')
   expect(await t.hq.iteration(jid)).toBeNull()
   await t.work()
   expect(await t.queue()).toEqual([])
-  expect(said.all).toEqual([])
+  expect(calls.all).toEqual([])
 })
 
 test.runIf(storeOfSuite() === 'Redis')(
   'one that Ruby cancelled before it began only says so, and is done',
   async () => {
     const t = bench()
-    const { job, said } = items(t)
+    const { job, calls } = items(t)
     const jid = (await job.performAsync(3)) as string
     const redis = new Redis(t.url)
     await redis.hsetnx(`it-${jid}`, 'cancelled', 1_723_900_000)
@@ -269,7 +269,7 @@ test.runIf(storeOfSuite() === 'Redis')(
     })
     await t.work()
     await t.settled()
-    expect(said.all).toEqual(['start', 'cancel', 'stop', 'complete'])
+    expect(calls.all).toEqual(['start', 'cancel', 'stop', 'complete'])
     expect(await t.hq.iteration(jid)).toBeNull()
     expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0 })
   },
@@ -294,7 +294,7 @@ test('a process that is killed repeats at most the items since its last save, in
   expect(cursor).toBeLessThanOrEqual(done.length)
   // Nothing was saved after its death; so what it did since then comes again.
   const second = new Child(t.url, { concurrency: 1 })
-  await second.tells('item', 400 - cursor)
+  await second.waitFor('item', 400 - cursor)
   await t.settled()
   expect(second.all('item').map(({ item }) => item)).toEqual([...Array(400).keys()].slice(cursor))
   expect(await t.hq.iteration(jid)).toBeNull()
@@ -305,13 +305,13 @@ test('a process that is stopped by a signal repeats no item', async () => {
   const t = bench()
   await t.hq.push({ class: 'Items', args: [300] })
   const first = new Child(t.url, { concurrency: 1, timeout: 100 })
-  await first.tells('item', 20)
+  await first.waitFor('item', 20)
   const second = new Child(t.url, { concurrency: 1 })
-  await second.tells('startup')
+  await second.waitFor('startup')
   first.kill('SIGTERM')
   expect(await first.exited).toMatchObject({ code: 0 })
   const done = first.all('item').length
-  await second.tells('item', 300 - done)
+  await second.waitFor('item', 300 - done)
   await t.settled()
   expect([...first.all('item'), ...second.all('item')].map(({ item }) => item)).toEqual([...Array(300).keys()])
 })
@@ -335,7 +335,7 @@ test('100,000 items cost no round trip each and do not block the event loop', as
   const ticking = setInterval(() => turns++, 1)
   onTestFinished(() => clearInterval(ticking))
   let sum = 0
-  const done = new Heard<number>()
+  const done = new Collector<number>()
   const job = t.hq.iterable('Sum', {
     async *enumerate(_ctx, cursor: number | null, n: number) {
       for (let i = cursor ?? 0; i < n; i++) yield [i, i]
@@ -346,7 +346,7 @@ test('100,000 items cost no round trip each and do not block the event loop', as
     onStart: () => {
       turns = 0
     },
-    onComplete: () => done.say(turns),
+    onComplete: () => done.add(turns),
   })
   await t.work()
   await job.performAsync(100_000)
@@ -359,9 +359,9 @@ test('100,000 items cost no round trip each and do not block the event loop', as
 
 test('an attempt that was replaced by a later one ends, and does not overwrite its cursor', async () => {
   const t = bench()
-  const said = new Heard<string>()
-  const { each, open, there } = stayAt(1, said)
-  const { job } = items(t, { each, saveEvery: 0.001 }, said)
+  const calls = new Collector<string>()
+  const { each, open, there } = stayAt(1, calls)
+  const { job } = items(t, { each, saveEvery: 0.001 }, calls)
   const jid = (await job.performAsync(1000)) as string
   await t.work()
   await there()
@@ -369,7 +369,7 @@ test('an attempt that was replaced by a later one ends, and does not overwrite i
   await new Promise((resolve) => setTimeout(resolve, 2))
   open()
   await until(async () => (await t.hq.store.jobSets.size('retry')) === 1)
-  expect(said.all).toEqual(['start', '0', '1', 'stop'])
+  expect(calls.all).toEqual(['start', '0', '1', 'stop'])
   expect(await t.hq.iteration(jid)).toMatchObject({ executions: 7, cursor: 500 })
 })
 
@@ -415,14 +415,14 @@ test('an invalid definition is refused where it is made', () => {
 
 test('all items get the same frozen arguments', async () => {
   const t = bench()
-  const told = new Heard<string>()
+  const told = new Collector<string>()
   t.hq.iterable('J', {
     enumerate: (_ctx, _cursor: number | null, _about: { tags: string[] }) => iterate.array([1, 2], null),
     each(_ctx, _item, about) {
       try {
         about.tags.push('x')
       } catch (thrown) {
-        told.say((thrown as Error).name)
+        told.add((thrown as Error).name)
       }
     },
   })
@@ -433,19 +433,19 @@ test('all items get the same frozen arguments', async () => {
 
 test('performInline handles all items at once and stores nothing', async () => {
   const t = bench()
-  const { job, said } = items(t, { saveEvery: 1e-9 })
+  const { job, calls } = items(t, { saveEvery: 1e-9 })
   await job.performInline(2)
-  expect(said.all).toEqual(['start', '0', '1', 'stop', 'complete'])
+  expect(calls.all).toEqual(['start', '0', '1', 'stop', 'complete'])
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 0, enqueued: 0 })
 })
 
 test('a row of a tracked task may be iterable: it is enqueued while it is interrupted, and finished once', async () => {
   const t = bench()
-  const { job, said } = items(t, { maxIterationRuntime: 0.000001 })
+  const { job, calls } = items(t, { maxIterationRuntime: 0.000001 })
   const task = await t.hq.tasks.create(job, [[3], [2]])
   await t.work({ concurrency: 1 })
   const status = await task.wait({ every: 5 })
   expect(status.counts).toMatchObject({ finished: 2, enqueued: 0, working: 0 })
-  expect(said.all.filter((one) => one === 'complete')).toHaveLength(2)
-  expect(said.all.filter((one) => /^\d$/.test(one)).sort()).toEqual(['0', '0', '1', '1', '2'])
+  expect(calls.all.filter((one) => one === 'complete')).toHaveLength(2)
+  expect(calls.all.filter((one) => /^\d$/.test(one)).sort()).toEqual(['0', '0', '1', '1', '2'])
 })

@@ -4,16 +4,16 @@ import { BatchMaintenance } from '#dist/batches/batch-maintenance.js'
 import { putInSteps } from '#dist/client/batch-steps.js'
 import type { BatchSpec, BatchStore, NewMember, Store } from '#dist/store/contract.js'
 import { withReplaced } from '../replaced-store.ts'
-import { type Bench, bench, Child, Heard, until } from './bench.ts'
+import { type Bench, bench, Child, Collector, until } from './bench.ts'
 
 const LARGE = 10_500
 const rows = Array.from({ length: LARGE }, (_, n): [number] => [n])
 
 function jobs({ hq }: Bench) {
-  const called = new Heard<string>()
+  const called = new Collector<string>()
   let ran = 0
   const Work = hq.job('Work', (_ctx, _n: number) => void ran++)
-  const callback = (name: string) => hq.job(name, (_ctx, bid: string) => called.say(`${name} ${bid}`))
+  const callback = (name: string) => hq.job(name, (_ctx, bid: string) => called.add(`${name} ${bid}`))
   const all = { onComplete: callback('complete'), onSuccess: callback('success'), onDeath: callback('death') }
   return { Work, called, all, ran: () => ran }
 }
@@ -67,8 +67,8 @@ test('a large batch ends with its last job, also when its jobs run while others 
     inner = await t.hq.batch({ onSuccess: all.onSuccess }, () => Work.performAsync(-1))
     await t.hq.batch({}, () => {})
   })
-  const said = await called.atLeast(3)
-  expect(said.toSorted()).toEqual([`complete ${bid}`, `success ${bid}`, `success ${inner}`].toSorted())
+  const names = await called.atLeast(3)
+  expect(names.toSorted()).toEqual([`complete ${bid}`, `success ${bid}`, `success ${inner}`].toSorted())
   expect(ran()).toBe(LARGE + 1)
   const counts = { total: LARGE + 3, succeeded: LARGE + 3, failed: 0, pending: 0, state: 'succeeded' }
   expect(await t.hq.batches.get(bid)).toMatchObject(counts)
@@ -197,7 +197,7 @@ test('a process that is killed while it stores a large batch leaves one that end
   const t = bench()
   const { called } = jobs(t)
   const child = new Child(t.url, { jobs: 50_000 }, 'batch-pusher.js')
-  const [{ bid = '' } = {}] = (await child.tells('pushing')) as { bid?: string }[]
+  const [{ bid = '' } = {}] = (await child.waitFor('pushing')) as { bid?: string }[]
   await until(() => isThere(t, bid, 2000))
   child.kill('SIGKILL')
   await child.exited

@@ -4,17 +4,17 @@ import { writeSync } from 'node:fs'
 import { Highkiq } from 'highkiq'
 
 const [url, options] = process.argv.slice(2)
-const say = (is, about = {}) => writeSync(1, `${JSON.stringify({ is, ...about })}\n`)
+const emit = (type, about = {}) => writeSync(1, `${JSON.stringify({ type, ...about })}\n`)
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet }
 
 process.on('SIGUSR2', async () => {
   const hq = new Highkiq({ url, logger: quiet, ...JSON.parse(options) })
   try {
     await hq.push({ class: 'J', args: [] })
-    say('pushed')
+    emit('pushed')
   } catch ({ name, code, message, cause }) {
-    say('refused', { name, code, message, cause: cause?.code })
+    emit('refused', { name, code, message, cause: cause?.code })
   }
 })
 setInterval(() => {}, 1_000_000)
-say('ready')
+emit('ready')

@@ -1,16 +1,16 @@
 import { expect, test, vi } from 'vitest'
-import { bench, gate, Heard, until } from './bench.ts'
+import { bench, Collector, gate, until } from './bench.ts'
 
 test('a thousand waiting jobs of a paused queue do not hold up the jobs of another queue that share their limit', async () => {
   const t = bench()
   const api = t.hq.limit('api', { concurrency: 1 })
   const { opened, open } = gate()
-  const [first, second] = [new Heard<number>(), new Heard<number>()]
+  const [first, second] = [new Collector<number>(), new Collector<number>()]
   const Paused = t.hq.job('Paused', { queue: 'paused', limit: api }, async (_ctx, n: number) => {
-    first.say(n)
+    first.add(n)
     await opened
   })
-  const Other = t.hq.job('Other', { queue: 'other', limit: api }, async (_ctx, n: number) => second.say(n))
+  const Other = t.hq.job('Other', { queue: 'other', limit: api }, async (_ctx, n: number) => second.add(n))
   await t.work({ concurrency: 5, queues: ['paused', 'other'] })
   await Paused.performAsync(0)
   await first.atLeast(1)
@@ -29,12 +29,12 @@ test('jobs of a queue that no worker serves any more are passed, and come when a
   const t = bench()
   const api = t.hq.limit('api', { concurrency: 1 })
   const { opened, open } = gate()
-  const [lonely, served] = [new Heard<number>(), new Heard<number>()]
+  const [lonely, served] = [new Collector<number>(), new Collector<number>()]
   const Lonely = t.hq.job('Lonely', { queue: 'lonely', limit: api }, async (_ctx, n: number) => {
-    lonely.say(n)
+    lonely.add(n)
     await opened
   })
-  const Served = t.hq.job('Served', { queue: 'served', limit: api }, async (_ctx, n: number) => served.say(n))
+  const Served = t.hq.job('Served', { queue: 'served', limit: api }, async (_ctx, n: number) => served.add(n))
   const first = await t.work({ concurrency: 5, queues: ['lonely'] })
   await Lonely.performAsync(0)
   await lonely.atLeast(1)

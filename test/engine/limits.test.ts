@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest'
-import { bench, gate, Heard, until } from './bench.ts'
+import { bench, Collector, gate, until } from './bench.ts'
 
 test('no more jobs run than the limit allows, on two workers, and all of them run in the end, in their order', async () => {
   const t = bench()
   const other = bench({ url: t.url })
-  const ended = new Heard<number>()
+  const ended = new Collector<number>()
   let running = 0
   let most = 0
   const handler = async (_: unknown, n: number) => {
     most = Math.max(most, ++running)
     await new Promise((resolve) => setImmediate(resolve))
     running--
-    ended.say(n)
+    ended.add(n)
   }
   for (const { hq } of [t, other]) hq.job('Limited', { limit: { concurrency: 2 } }, handler)
   for (let n = 0; n < 60; n++) await t.hq.push({ class: 'Limited', args: [n] })
@@ -24,15 +24,15 @@ test('no more jobs run than the limit allows, on two workers, and all of them ru
 
 test('a job that waits for room in its limit holds no slot of the worker and burns no retry, and hq.find finds it', async () => {
   const t = bench()
-  const [began, ended] = [new Heard<unknown>(), new Heard<unknown>()]
+  const [began, ended] = [new Collector<unknown>(), new Collector<unknown>()]
   const { opened, open } = gate()
   const Limited = t.hq.job(
     'Limited',
     { limit: { concurrency: 1, by: (tenant: string) => tenant } },
     async (ctx, key) => {
-      began.say(key)
+      began.add(key)
       if (key === 'a') await opened
-      ended.say([key, ctx.attempt])
+      ended.add([key, ctx.attempt])
     },
   )
   await t.work({ concurrency: 2 })
@@ -55,9 +55,9 @@ test('a job that waits for room in its limit holds no slot of the worker and bur
 
 test('limited jobs that were fetched with one that cannot start run once', async () => {
   const t = bench()
-  const [ran, { opened, open }] = [new Heard<number>(), gate()]
+  const [ran, { opened, open }] = [new Collector<number>(), gate()]
   t.hq.job('Limited', { limit: { concurrency: 20 }, retry: 0 }, async (_, n: number) => {
-    ran.say(n)
+    ran.add(n)
     await opened
   })
   for (const [n, jid] of ['a', 'b', { toString: 1 }, 'c'].entries()) {
@@ -73,9 +73,9 @@ test('limited jobs that were fetched with one that cannot start run once', async
 
 test('a failed attempt frees its slot', async () => {
   const t = bench()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   t.hq.job('Limited', { limit: { concurrency: 1 }, retry: 0 }, async (_, n: number) => {
-    ran.say(n)
+    ran.add(n)
     if (n === 0) throw new Error('x')
   })
   for (const n of [0, 1, 2]) await t.hq.push({ class: 'Limited', args: [n] })
@@ -86,8 +86,8 @@ test('a failed attempt frees its slot', async () => {
 
 test('a job whose key is not a text or number fails and frees its slot', async () => {
   const t = bench()
-  const deaths = new Heard<string>()
-  t.hq.onDeath((_, error) => deaths.say((error as Error).message))
+  const deaths = new Collector<string>()
+  t.hq.onDeath((_, error) => deaths.add((error as Error).message))
   t.hq.job('J', { limit: { concurrency: 1, by: () => '' }, retry: 0 }, async () => {})
   await t.hq.push({ class: 'J', args: [] })
   await t.work()
@@ -119,8 +119,8 @@ test('wrong options of a limit are refused with what is right', () => {
 
 test('the slot of a worker is free once its lease was claimed, and the jobs that waited for it run in their order', async () => {
   const t = bench()
-  const ran = new Heard<number>()
-  t.hq.job('Long', { limit: { concurrency: 1 } }, async (_, n: number) => ran.say(n))
+  const ran = new Collector<number>()
+  t.hq.job('Long', { limit: { concurrency: 1 } }, async (_, n: number) => ran.add(n))
   await t.hq.store.workers.join('lost', { queues: ['other'], seconds: 1, host: 'elsewhere\n1\n1' })
   const limits = [{ name: 'job:Long', max: 1, count: 0, per: 0, burst: 1, window: 'smooth' }] as const
   expect(await t.hq.store.limits.acquire('lost', [{ ticket: '1', limits }])).toEqual([{ over: null, ms: 0 }])
@@ -135,9 +135,9 @@ test('the slot of a worker is free once its lease was claimed, and the jobs that
 test('a rate spaces its jobs on two workers, and a job over it waits in the store without a slot of the worker', async () => {
   const t = bench()
   const other = bench({ url: t.url })
-  const starts = new Heard<number>()
+  const starts = new Collector<number>()
   for (const { hq } of [t, other]) {
-    hq.job('Spaced', { limit: { rate: 10, per: '1s' } }, async () => starts.say(performance.now()))
+    hq.job('Spaced', { limit: { rate: 10, per: '1s' } }, async () => starts.add(performance.now()))
     hq.job('Plain', async () => {})
   }
   for (let n = 0; n < 8; n++) await t.hq.push({ class: 'Spaced', args: [] })
@@ -153,9 +153,9 @@ test('a rate spaces its jobs on two workers, and a job over it waits in the stor
 
 test('jobs over a window wait until it has ended, and those of other keys run', async () => {
   const t = bench()
-  const ran = new Heard<string>()
+  const ran = new Collector<string>()
   const limit = { rate: 2, per: '1s', window: 'fixed', by: (key: string) => key } as const
-  t.hq.job('Counted', { limit }, async (_, key: string) => ran.say(key))
+  t.hq.job('Counted', { limit }, async (_, key: string) => ran.add(key))
   for (const key of 'aaaaabb') await t.hq.push({ class: 'Counted', args: [key] })
   await t.work({ concurrency: 3 })
   expect([...(await ran.atLeast(4))].sort().join('')).toBe('aabb')
@@ -164,10 +164,10 @@ test('jobs over a window wait until it has ended, and those of other keys run', 
 
 test('jobs that wait for room in their limit are not moved into a paused queue', async () => {
   const t = bench()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   const { opened, open } = gate()
   t.hq.job('Limited', { limit: { concurrency: 1 } }, async (_, n: number) => {
-    ran.say(n)
+    ran.add(n)
     if (n === 0) await opened
   })
   for (const n of [0, 1, 2]) await t.hq.push({ class: 'Limited', args: [n] })
@@ -184,11 +184,11 @@ test('jobs that wait for room in their limit are not moved into a paused queue',
 
 test('a job that waits for room in its limit is cancelled at once, and never runs', async () => {
   const t = bench()
-  const ended = new Heard<number>()
+  const ended = new Collector<number>()
   const { opened, open } = gate()
   const Limited = t.hq.job('Limited', { limit: { concurrency: 1 } }, async (_ctx, n: number) => {
     await opened
-    ended.say(n)
+    ended.add(n)
   })
   await t.work({ concurrency: 2 })
   await Limited.performAsync(1)
@@ -204,9 +204,9 @@ test('a job that waits for room in its limit is cancelled at once, and never run
 test('a job that expires while it waits for room in its limit lets the next one start at once', async () => {
   const t = bench()
   const { opened, open } = gate()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   const Limited = t.hq.job('Limited', { limit: { concurrency: 1 } }, async (_ctx, n: number) => {
-    ran.say(n)
+    ran.add(n)
     await opened
   })
   await t.work({ concurrency: 2 })
@@ -223,11 +223,11 @@ test('a job that expires while it waits for room in its limit lets the next one 
 test('many jobs of one key cost few calls of the store before the first job of another key starts', async () => {
   const t = bench()
   const { opened, open } = gate()
-  const others = new Heard<string>()
+  const others = new Collector<string>()
   const limit = { concurrency: 1, by: (key: string) => key }
   const Keyed = t.hq.job('Keyed', { limit }, async (_ctx, key: string) => {
     if (key === 'a') await opened
-    else others.say(key)
+    else others.add(key)
   })
   await Keyed.performBulk([...Array.from({ length: 1000 }, () => ['a'] as [string]), ['b']])
   let calls = 0
@@ -246,9 +246,9 @@ test('many jobs of one key cost few calls of the store before the first job of a
 test('a job that waits for room in its limit is counted, edited, duplicated and cleared with its queue', async () => {
   const t = bench()
   const { opened, open } = gate()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   const Limited = t.hq.job('Limited', { limit: { concurrency: 1 } }, async (_ctx, n: number) => {
-    ran.say(n)
+    ran.add(n)
     await opened
   })
   await t.work({ queues: ['default', 'other'], concurrency: 2 })
@@ -277,13 +277,13 @@ test('a dead set that the worker can not prune does not keep the slots of dead w
   const limit = { name: 'job:J', max: 1, count: 0, per: 0, burst: 1, window: 'smooth' } as const
   await limits.acquire('gone', [{ ticket: '1', limits: [limit] }])
   await t.hq.store.workers.claim('gone')
-  const [reported, released] = [new Heard<string>(), new Heard<true>()]
-  t.hq.onError((error) => reported.say((error as Error).message))
+  const [reported, released] = [new Collector<string>(), new Collector<true>()]
+  t.hq.onError((error) => reported.add((error as Error).message))
   jobSets.prune = () => Promise.reject(new Error('no prune'))
   const { releaseOrphanedSlots } = limits
   limits.releaseOrphanedSlots = async () => {
     await releaseOrphanedSlots.call(limits)
-    released.say(true)
+    released.add(true)
   }
   await t.work()
   await released.atLeast(1)

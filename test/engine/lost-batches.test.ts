@@ -5,7 +5,7 @@ import { batchMembers } from '#dist/batches/batch-plugin.js'
 import type { Canceller } from '#dist/batches/cancel.js'
 import { LeaderLock } from '#dist/worker/background-service.js'
 import { maintenanceLock } from '#dist/worker/maintenance.js'
-import { type Bench, bench, Heard, until } from './bench.ts'
+import { type Bench, bench, Collector, until } from './bench.ts'
 
 /** In seconds. */
 const DAY = 86_400
@@ -128,11 +128,11 @@ test('a batch is deleted when its time is over', async () => {
 test('the record of a batch is kept for a minute at least, and that of a flow for as long as its parent is retried', async () => {
   const t = bench()
   const check = checkOf(t)
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   const Child = t.hq.job('Child', () => 7)
   const Parent = t.hq.job('Parent', { retry: 25, retryIn: 60 }, async (ctx) => {
     const children = await ctx.children()
-    ran.say(children.length)
+    ran.add(children.length)
     if (t.clock.ahead < DAY) throw new Error('not yet')
   })
   const bid = await t.hq.batch({ keep: 1 }, () => {})

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import type { MetricsBatch } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { withReplaced } from '../replaced-store.ts'
-import { type Bench, bench, gate, Heard, until } from './bench.ts'
+import { type Bench, bench, Collector, gate, until } from './bench.ts'
 
 const NOON = Date.UTC(2026, 4, 17, 12)
 
@@ -86,10 +86,10 @@ test('a batch of an ordered queue is one run of it, and failed if one of its ids
 
 test('requeued and snoozed jobs do not count', async () => {
   const t = bench()
-  const ran = new Heard<string>()
+  const ran = new Collector<string>()
   const { opened, open } = gate()
   t.hq.job('J', async (ctx, how: 'snooze' | 'release' | 'stay') => {
-    ran.say(how)
+    ran.add(how)
     if (ran.all.filter((one) => one === how).length > 1) return
     if (how === 'snooze') throw new Snooze(100)
     if (how === 'release') throw new Release()

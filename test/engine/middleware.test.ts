@@ -1,6 +1,6 @@
 import { BusinessFailure, type JobContext, type Middleware, type Payload } from 'highkiq'
 import { expect, test } from 'vitest'
-import { bench, Heard, until } from './bench.ts'
+import { bench, Collector, until } from './bench.ts'
 
 type ClientLink = Middleware<Payload, Payload | null>
 type ServerLink = Middleware<JobContext, unknown>
@@ -105,13 +105,13 @@ test('the push throws the error of client middleware; other pushes at the same m
 test('client middleware runs again when a job leaves a set, and the changed job runs', async () => {
   const { hq, work, clock } = bench()
   const passed: unknown[] = []
-  const ran = new Heard<unknown>()
+  const ran = new Collector<unknown>()
   hq.client.use((payload, next) => {
     passed.push([payload.class, payload.stamp])
     payload.stamp = passed.length
     return next()
   })
-  const J = hq.job('J', async (ctx, n: number) => ran.say([n, ctx.payload.stamp]))
+  const J = hq.job('J', async (ctx, n: number) => ran.add([n, ctx.payload.stamp]))
   await J.performIn(60, 7)
   await work()
   clock.ahead = 61
@@ -151,8 +151,8 @@ test('middleware that filters a due job drops it', async () => {
 
 test('a job whose middleware throws at promotion is postponed a minute, then two; other jobs pass', async () => {
   const { hq, work, clock, set, errors } = bench()
-  const ran = new Heard<string>()
-  const J = hq.job('J', async (_ctx, name: string) => ran.say(name))
+  const ran = new Collector<string>()
+  const J = hq.job('J', async (_ctx, name: string) => ran.add(name))
   const start = Date.now() / 1000
   await J.performAt(start + 5, 'bad')
   await J.performAt(start + 5.001, 'good')

@@ -9,17 +9,17 @@ test.skipIf(!canLimitFiles)(
     await t.hq.push({ class: 'J', args: [] })
     const redis = storeOfSuite() === 'Redis' ? { redisTimeout: 1 } : {}
     const pusher = new Child(t.url, redis, 'late-pusher.js')
-    await pusher.tells('ready')
+    await pusher.waitFor('ready')
     // The second time, the driver is loaded.
     for (const n of [1, 2]) {
       const reopen = closeFiles(pusher.process.pid as number)
       pusher.kill('SIGUSR2')
-      const refused = (await pusher.tells('refused', n))[n - 1]
+      const refused = (await pusher.waitFor('refused', n))[n - 1]
       expect(refused).toMatchObject({ message: expect.stringMatching(/RLIMIT_NOFILE.*ulimit -n.*LimitNOFILE/) })
       expect([refused?.code, refused?.cause]).toContainEqual(expect.stringMatching(/^STORE_UN(USABLE|REACHABLE)$/))
       reopen()
       pusher.kill('SIGUSR2')
-      await pusher.tells('pushed', n)
+      await pusher.waitFor('pushed', n)
     }
     expect((await t.hq.stats()).enqueued).toBe(3)
   },

@@ -1,23 +1,23 @@
 import type { OrderedContext, OrderedDeath, OrderedOptions } from 'highkiq'
 import { textOf, textOfWaiting } from '../conformance/ordered/ordered-queue.ts'
-import { type Bench, bench, Heard, until } from './bench.ts'
+import { type Bench, bench, Collector, until } from './bench.ts'
 
 export interface Call {
   ctx: OrderedContext
   batch: Map<string, string[]>
 }
 
-/** An ordered queue with one shard, whose calls are heard; what `handle` throws fails the batch. */
+/** An ordered queue with one shard, whose calls are collected; what `handle` throws fails the batch. */
 export function ordered(
   { hq }: Bench,
   options: OrderedOptions<string> = {},
   handle: (call: Call, n: number) => unknown = () => {},
 ) {
   /** Each call as `1[v1,v2] 2[w]`. */
-  const calls = new Heard<string>()
+  const calls = new Collector<string>()
   const job = hq.ordered<string>('Sync', { shards: 1, ...options }, async (ctx, batch) => {
     const text = [...batch].map(([id, payloads]) => `${id}[${payloads}]`).join(' ')
-    calls.say(text)
+    calls.add(text)
     await handle({ ctx, batch }, calls.all.length)
   })
   return { job, calls, ...shown(hq, 'Sync') }

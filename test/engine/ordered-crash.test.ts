@@ -12,7 +12,7 @@ test('[28] batches of a killed process run elsewhere, with payloads that were pu
   const { job, calls, empty } = ordered(here)
   await job.performAsync({ id: 1, payload: 'wait', score: 1 })
   const child = new Child(here.url, {}, CHILD)
-  await child.tells('began')
+  await child.waitFor('began')
   await job.performAsync({ id: 1, payload: 'v2', score: 2 })
   child.kill('SIGKILL')
   await child.exited
@@ -27,7 +27,7 @@ test('[29] a batch that ended unsettled in a killed process runs again and count
   const { job, calls, empty } = ordered(here)
   await job.performAsync({ id: 1, payload: 'die', score: 1 })
   const child = new Child(here.url, {}, CHILD)
-  await child.tells('ended')
+  await child.waitFor('ended')
   await child.exited
   await here.work({ leaseSeconds: 1 })
   await empty()
@@ -45,7 +45,7 @@ test('[32] an id whose process crashes three times goes to the morgue, and other
   const fences: number[] = []
   for (let crash = 1; crash <= 3; crash++) {
     const child = new Child(here.url, {}, CHILD)
-    const [began] = await child.tells('began')
+    const [began] = await child.waitFor('began')
     expect(began).toMatchObject({ batch: { 1: ['die', 'more'] } })
     fences.push(began?.fence as number)
     expect(await child.exited).toMatchObject({ signal: 'SIGKILL' })
@@ -66,7 +66,7 @@ test('[35] in a process that slept past its lease the signal aborts, and it sett
   const { job, calls, waiting, empty } = ordered(here)
   await job.performAsync({ id: 1, payload: 'wait', score: 1 })
   const child = new Child(here.url, {}, CHILD)
-  const [began] = await child.tells('began')
+  const [began] = await child.waitFor('began')
   await child.freeze(here)
   const fences: number[] = []
   const other = here.another()
@@ -76,7 +76,7 @@ test('[35] in a process that slept past its lease the signal aborts, and it sett
   expect(theirs.calls.all).toEqual(['1[wait]'])
   expect(fences[0]).toBeGreaterThan(began?.fence as number)
   child.kill('SIGCONT')
-  expect(await child.tells('aborted')).toMatchObject([{ code: 'LEASE_LOST' }])
+  expect(await child.waitFor('aborted')).toMatchObject([{ code: 'LEASE_LOST' }])
   // It goes on under a new lease.
   await job.performAsync({ id: 2, payload: 'v', score: 2 })
   await empty()
@@ -96,7 +96,7 @@ test('a process that is frozen while it starts batches starts none that others h
   await job.performAsync([...Array(40).keys()].map((id) => ({ id, payload })))
   // The first of eight batches does not return, and the others are next.
   const child = new Child(here.url, { ordered: options, orderedConcurrency: 8 }, CHILD)
-  await child.tells('began')
+  await child.waitFor('began')
   await child.freeze(here)
   const other = here.another()
   const theirs = ordered(other, options)
@@ -106,7 +106,7 @@ test('a process that is frozen while it starts batches starts none that others h
   await worker.stop()
   writeFileSync(file, '')
   child.kill('SIGCONT')
-  await child.tells('ended')
+  await child.waitFor('ended')
   await job.performAsync({ id: 100, payload: 'v' })
   await empty()
   expect(child.all('began').map(({ batch }) => Object.keys(batch as object)[0])).toEqual([expect.any(String), '100'])
@@ -122,7 +122,7 @@ test('[31] repeated kills lose no payload, and each id runs in order', async () 
   for (let round = 0; round < 4; round++) {
     const child = new Child(here.url, { ordered: { ...options, retryIn: undefined } }, CHILD)
     await job.performAsync(ids.map((id) => ({ id, payload: `${round}` })))
-    await child.tells('ended', 1 + round)
+    await child.waitFor('ended', 1 + round)
     child.kill('SIGKILL')
     await child.exited
     for (const { batch } of child.all('began')) {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Highkiq, HighkiqError } from 'highkiq'
 import { expect, test } from 'vitest'
-import { bench, Child, gate, Heard, until } from './bench.ts'
+import { bench, Child, Collector, gate, until } from './bench.ts'
 
 type Request = Parameters<Highkiq['store']['ordered']['settleAndFetch']>[2]
 
@@ -68,12 +68,12 @@ test.each([
 ])('%s to another process: onExhausted does not hear of an id that is not dead', async (_, problem, when) => {
   const t = bench()
   const { store } = t.hq
-  const exhausted = new Heard<unknown>()
-  const calls = new Heard<unknown>()
+  const exhausted = new Collector<unknown>()
+  const calls = new Collector<unknown>()
   const { opened, open } = gate()
-  const options = { shards: 1, maxRetries: 0, onExhausted: (dead: unknown) => exhausted.say(dead) }
+  const options = { shards: 1, maxRetries: 0, onExhausted: (dead: unknown) => exhausted.add(dead) }
   const job = t.hq.ordered('Sync', options, async (_ctx, batch) => {
-    calls.say([...batch.keys()])
+    calls.add([...batch.keys()])
     if (calls.all.length === 1) throw new Error('first')
     await opened
   })
@@ -108,14 +108,14 @@ test.each([
 
 test('a worker that loses its lease aborts its handlers, and continues with a new identity', async () => {
   const t = bench()
-  const reasons = new Heard<string>()
+  const reasons = new Collector<string>()
   const fences: number[] = []
   const job = t.hq.ordered('Sync', { shards: 1 }, async (ctx) => {
     fences.push(ctx.fence)
     if (fences.length > 1) return
     await new Promise<void>((resolve) =>
       ctx.signal.addEventListener('abort', () => {
-        reasons.say(ctx.signal.reason.code)
+        reasons.add(ctx.signal.reason.code)
         resolve()
       }),
     )
@@ -134,11 +134,11 @@ test('a worker that loses its lease aborts its handlers, and continues with a ne
 
 test('batches of a killed process run elsewhere, in order, and count once', async () => {
   const t = bench()
-  const calls = new Heard<unknown>()
-  const job = t.hq.ordered('Sync', { shards: 1 }, (_ctx, batch) => calls.say(Object.fromEntries(batch)))
+  const calls = new Collector<unknown>()
+  const job = t.hq.ordered('Sync', { shards: 1 }, (_ctx, batch) => calls.add(Object.fromEntries(batch)))
   await job.performAsync({ id: 'a', payload: 'wait', score: 10 })
   const child = new Child(t.url, { ordered: {} })
-  await child.tells('batch')
+  await child.waitFor('batch')
   await job.performAsync([
     { id: 'a', payload: 'later', score: 20 },
     { id: 'a', payload: 'before', score: 5 },
@@ -175,8 +175,8 @@ test('an id that crashes its process three times in a row goes to the morgue, an
 test('deaths at the takeover of a shard are reported, even when the answer with them was lost', async (context) => {
   const t = bench()
   context.skip(t.url.startsWith('sqlite'), 'its answers can not be lost on their way')
-  const told = new Heard<unknown>()
-  const options = { shards: 1, maxCrashes: 1, onExhausted: (dead: unknown) => told.say(dead) }
+  const told = new Collector<unknown>()
+  const options = { shards: 1, maxCrashes: 1, onExhausted: (dead: unknown) => told.add(dead) }
   const job = t.hq.ordered('Sync', options, () => {})
   await job.performAsync({ id: 'x', payload: 'p', score: 1 })
   const { store } = t.hq
@@ -206,7 +206,7 @@ test('an uncaught error counts as a crash of the running id', async () => {
   await job.performAsync({ id: 'x', payload: 'doom' })
   for (let n = 0; n < 3; n++) {
     const child = new Child(t.url, { ordered: {}, timeout: 0.1 })
-    await child.tells('batch')
+    await child.waitFor('batch')
     expect(await child.exited).toMatchObject({ code: 1 })
   }
   await t.work({ leaseSeconds: 1 })
@@ -222,7 +222,7 @@ test('a process that was frozen past its lease starts nothing before it has chec
   const frozen = new Child(t.url, { ordered: {} })
   // It sleeps in the midst of one, has told how the one before ended, and does not just begin with the next.
   await frozen.freeze(t, async () => {
-    await frozen.tells('batch', Math.max(3, frozen.all('batch').length + 1))
+    await frozen.waitFor('batch', Math.max(3, frozen.all('batch').length + 1))
     await new Promise((resolve) => setTimeout(resolve, 50))
   })
   await t.work({ leaseSeconds: 1 })
@@ -247,9 +247,9 @@ test('a worker waits for a store that is briefly away, and nothing is lost', asy
       if (away) throw new Error('away')
     },
   })
-  const calls = new Heard<unknown>()
+  const calls = new Collector<unknown>()
   const job = t.hq.ordered('Sync', { shards: 1 }, async (_ctx, batch) => {
-    calls.say([...batch.keys()])
+    calls.add([...batch.keys()])
     if (calls.all.length === 1) await opened
   })
   await job.performAsync([
@@ -308,10 +308,10 @@ test('a shard with large payloads leaves room in the calls for the others', asyn
   const t = bench()
   const heard = told(t.hq)
   const { opened, open } = gate()
-  const calls = new Heard<unknown>()
+  const calls = new Collector<unknown>()
   const job = t.hq.ordered('Sync', { shards: 2 }, async (_ctx, batch) => {
     heard.push('began')
-    calls.say([...batch.keys()])
+    calls.add([...batch.keys()])
     await opened
   })
   await t.work({ pollInterval: 1 })

@@ -1,29 +1,29 @@
 import { BatchFailure, type OrderedContext, type OrderedItem, type OrderedOptions } from 'highkiq'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { type Bench, bench, gate, Heard, until } from './bench.ts'
+import { type Bench, bench, Collector, gate, until } from './bench.ts'
 
 interface Call {
   batch: Record<string, unknown[]>
   ctx: OrderedContext
 }
 
-/** An ordered queue whose calls are heard; what `handle` throws fails the batch. */
+/** An ordered queue whose calls are collected; what `handle` throws fails the batch. */
 function sync(
   { hq }: Bench,
   options: OrderedOptions<unknown> = {},
   handle: (call: Call) => unknown = () => {},
   name = 'Sync',
 ) {
-  const calls = new Heard<Call>()
+  const calls = new Collector<Call>()
   const job = hq.ordered(name, { shards: 1, ...options }, async (ctx, batch: Map<string, unknown[]>) => {
     const call = { batch: Object.fromEntries(batch), ctx }
-    calls.say(call)
+    calls.add(call)
     await handle(call)
   })
   return { job, calls }
 }
 
-const batches = (calls: Heard<Call>) => calls.all.map(({ batch }) => batch)
+const batches = (calls: Collector<Call>) => calls.all.map(({ batch }) => batch)
 
 /** Nothing waits, and nothing is in flight. */
 const emptied = (job: { stats(): Promise<{ length: number; busy: number }> }) =>
@@ -136,8 +136,8 @@ test('a failed id runs again after retryIn, with payloads pushed meanwhile', asy
 
 test('when the retries are used up only the first payload dies, and the others start over', async () => {
   const here = bench()
-  const died = new Heard()
-  const { job, calls } = sync(here, { maxRetries: 1, retryIn: () => 0, onExhausted: died.say }, () =>
+  const died = new Collector()
+  const { job, calls } = sync(here, { maxRetries: 1, retryIn: () => 0, onExhausted: died.add }, () =>
     Promise.reject(new Error('never')),
   )
   await job.performAsync([
@@ -491,9 +491,9 @@ test('a quiet worker with a running batch delays no other shard', async () => {
 
 test('a batch that does not end in time is requeued unchanged', async () => {
   const here = bench()
-  const reasons = new Heard<string>()
+  const reasons = new Collector<string>()
   const { job, calls } = sync(here, {}, ({ ctx }) => {
-    ctx.signal.addEventListener('abort', () => reasons.say(ctx.signal.reason.code))
+    ctx.signal.addEventListener('abort', () => reasons.add(ctx.signal.reason.code))
     return new Promise(() => {})
   })
   await job.performAsync({ id: 1, payload: 'v' })
@@ -508,12 +508,12 @@ test('a batch that does not end in time is requeued unchanged', async () => {
 
 test('cancelling removes waiting payloads, drops batches that have not started, and aborts running ones', async () => {
   const here = bench()
-  const reasons = new Heard<string>()
+  const reasons = new Collector<string>()
   const { job, calls } = sync(here, {}, ({ ctx, batch }) => {
     if (!batch[1]) return
     return new Promise((_, reject) => {
       ctx.signal.addEventListener('abort', () => {
-        reasons.say(ctx.signal.reason.code)
+        reasons.add(ctx.signal.reason.code)
         reject(ctx.signal.reason)
       })
     })

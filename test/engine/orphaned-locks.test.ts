@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { OrphanedLocks } from '#dist/unique/orphaned-locks.js'
-import { type Bench, bench, gate, Heard, until } from './bench.ts'
+import { type Bench, bench, Collector, gate, until } from './bench.ts'
 
 /** A check that may release a lock in its second walk, and walks again at once. */
 function checkOf({ hq, clock }: Bench, options: { goneMs?: number } = { goneMs: 0 }): () => Promise<void> {
@@ -52,9 +52,9 @@ test.each([
 test('jobs that wait anywhere and jobs that run keep their locks, and so does a lock with a duration', async () => {
   const t = bench()
   const { opened, open } = gate()
-  const began = new Heard<number>()
+  const began = new Collector<number>()
   const Unique = t.hq.job('Unique', { unique: true }, async (_ctx, n: number) => {
-    began.say(n)
+    began.add(n)
     if (n === 1) throw new Error('no')
     await opened
   })
@@ -123,9 +123,9 @@ test('a worker without unique jobs acquires no leader lock to release locks', as
 test('set({ jid }): a job that waits or runs is pushed once, and is a new job when it has ended', async () => {
   const t = bench()
   const { opened, open } = gate()
-  const began = new Heard<number>()
+  const began = new Collector<number>()
   const Own = t.hq.job('Own', async (_ctx, n: number) => {
-    began.say(n)
+    began.add(n)
     await opened
   })
   const own = Own.set({ jid: 'order-7' })

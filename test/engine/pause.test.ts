@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { bench, Child, gate, Heard, promptly, until } from './bench.ts'
+import { bench, Child, Collector, gate, promptly, until } from './bench.ts'
 
 test('an idle worker in another process fetches nothing from a paused queue, and continues when the queue is resumed', async () => {
   const t = bench()
   const child = new Child(t.url)
   expect(await t.hq.queue('default').isPaused()).toBe(false)
   await t.hq.push({ class: 'Quick', args: [0] })
-  await child.tells('ran', 1)
+  await child.waitFor('ran', 1)
   await t.settled()
   expect(await t.hq.queue('default').pause()).toEqual({ ignoredBy: [] })
   expect(await t.hq.queue('default').isPaused()).toBe(true)
@@ -17,21 +17,21 @@ test('an idle worker in another process fetches nothing from a paused queue, and
   expect(child.all('ran')).toHaveLength(1)
   expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 3, fetched: 0 })
   await t.hq.queue('default').resume()
-  const ran = await promptly(1, child.tells('ran', 4))
+  const ran = await promptly(1, child.waitFor('ran', 4))
   expect(ran.map(({ n }) => n)).toEqual([0, 1, 2, 3])
 })
 
 test('under load no job starts after a pause; running jobs end, and other queues continue', async () => {
   const t = bench()
-  const begun = new Heard<number>()
-  const other = new Heard<number>()
+  const begun = new Collector<number>()
+  const other = new Collector<number>()
   const { opened, open } = gate()
   let slow = false
   const J = t.hq.job('J', async (_ctx, n: number) => {
-    begun.say(n)
+    begun.add(n)
     if (slow) await opened
   })
-  const Other = t.hq.job('Other', { queue: 'other' }, async (_ctx, n: number) => other.say(n))
+  const Other = t.hq.job('Other', { queue: 'other' }, async (_ctx, n: number) => other.add(n))
   await J.performBulk(Array.from({ length: 800 }, (_, n) => [n]))
   const worker = await t.work({ queues: ['default', 'other'], concurrency: 4 })
   await begun.atLeast(200)
@@ -66,15 +66,15 @@ test('an empty paused queue is listed with the others, by name, until it is resu
 
 test('a queue that was paused before any worker served it stays paused over restarts', async () => {
   const t = bench()
-  const ran = new Heard<string>()
-  const J = t.hq.job('J', async () => ran.say('first'))
+  const ran = new Collector<string>()
+  const J = t.hq.job('J', async () => ran.add('first'))
   await t.hq.queue('default').pause()
   await J.performAsync()
   const worker = await t.work()
   await worker.stop()
   await t.hq.close()
   const second = t.another()
-  second.hq.job('J', async () => ran.say('second'))
+  second.hq.job('J', async () => ran.add('second'))
   await second.work()
   await new Promise((resolve) => setTimeout(resolve, 700))
   expect(ran.all).toEqual([])
@@ -86,9 +86,9 @@ test('a queue that was paused before any worker served it stays paused over rest
 
 test('due jobs and retries enter a paused queue, and wait there', async () => {
   const t = bench()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   const J = t.hq.job('J', { retryIn: () => 0.01 }, async (ctx) => {
-    ran.say(ctx.attempt)
+    ran.add(ctx.attempt)
     if (ctx.attempt === 1) throw new Error('once')
   })
   await t.hq.queue('default').pause()
@@ -102,8 +102,8 @@ test('due jobs and retries enter a paused queue, and wait there', async () => {
 
 test('a capsule whose queue is paused waits, and the other capsules of its worker continue', async () => {
   const t = bench()
-  const ran = new Heard<string>()
-  const J = t.hq.job('J', async (_ctx, name: string) => ran.say(name))
+  const ran = new Collector<string>()
+  const J = t.hq.job('J', async (_ctx, name: string) => ran.add(name))
   await t.hq.queue('a').pause()
   await t.work({ queues: ['a'], concurrency: 2, capsules: { other: { queues: ['b'], concurrency: 2 } } })
   await J.set({ queue: 'a' }).performAsync('a')

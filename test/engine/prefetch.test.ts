@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkerOptions } from 'highkiq'
 import { expect, test } from 'vitest'
-import { type Bench, bench, gate, Heard, until } from './bench.ts'
+import { type Bench, bench, Collector, gate, until } from './bench.ts'
 
 const QUICK = 3000
 const CONCURRENCY = 2
@@ -11,12 +11,12 @@ const CONCURRENCY = 2
  * both slots are blocked. `most` is the largest number of jobs that one call asked for.
  */
 async function blocked(t: Bench, options: WorkerOptions = {}) {
-  const ran = new Heard<number>()
-  const began = new Heard<number>()
+  const ran = new Collector<number>()
+  const began = new Collector<number>()
   const { opened, open } = gate()
-  const Quick = t.hq.job('Quick', { queue: 'a' }, async (_ctx, n: number) => ran.say(n))
+  const Quick = t.hq.job('Quick', { queue: 'a' }, async (_ctx, n: number) => ran.add(n))
   const Stuck = t.hq.job('Stuck', { queue: 'a' }, async (_ctx, n: number) => {
-    began.say(n)
+    began.add(n)
     await opened
   })
   const { workers } = t.hq.store
@@ -39,7 +39,7 @@ test('while jobs end quickly a worker fetches ahead; jobs that cannot start soon
   const { worker, ran, open, asked } = await blocked(t)
   expect(asked.most).toBeGreaterThan(CONCURRENCY)
   const other = t.another()
-  other.hq.job('Quick', { queue: 'a' }, async (_ctx, n: number) => ran.say(n))
+  other.hq.job('Quick', { queue: 'a' }, async (_ctx, n: number) => ran.add(n))
   await other.work({ queues: ['a'] })
   // The jobs are not with the blocked worker any more, although both of its slots are still busy.
   await ran.atLeast(QUICK + 300)

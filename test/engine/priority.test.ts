@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bench, Heard, until } from './bench.ts'
+import { bench, Collector, until } from './bench.ts'
 
 test('the option priority of a job and of a push is stored in the name of the queue', async () => {
   const t = bench()
@@ -25,8 +25,8 @@ test('the option priority of a job and of a push is stored in the name of the qu
 
 test('jobs run by priority, then by age, and their handlers see the queue', async () => {
   const t = bench()
-  const ran = new Heard<[number, string]>()
-  const J = t.hq.job('J', async (ctx, n: number) => ran.say([n, ctx.queue]))
+  const ran = new Collector<[number, string]>()
+  const J = t.hq.job('J', async (ctx, n: number) => ran.add([n, ctx.queue]))
   for (const [n, queue] of ['default', 'p1:default', 'p9:default', 'default', 'p9:default'].entries()) {
     await J.set({ queue }).performAsync(n)
   }
@@ -40,9 +40,9 @@ test('jobs run by priority, then by age, and their handlers see the queue', asyn
 
 test('a cron entry and the rows of a task have a priority, and their queue is shown without it', async () => {
   const t = bench()
-  const ran = new Heard<string>()
-  t.hq.job('Low', { queue: 'mail' }, async () => ran.say('low'))
-  const High = t.hq.job('High', { queue: 'mail', priority: 3 }, async (_ctx, n: number) => ran.say(`row ${n}`))
+  const ran = new Collector<string>()
+  t.hq.job('Low', { queue: 'mail' }, async () => ran.add('low'))
+  const High = t.hq.job('High', { queue: 'mail', priority: 3 }, async (_ctx, n: number) => ran.add(`row ${n}`))
   t.hq.cron('nightly', '0 3 * * *', 'Low', { priority: 9 })
   expect(() => t.hq.cron('wrong', '0 3 * * *', 'Low', { priority: 12 })).toThrow(
     'cron wrong: priority must be a whole number from 0 to 9 (got 12)',

@@ -1,12 +1,12 @@
 import { Kill } from 'highkiq'
 import { expect, test } from 'vitest'
-import { bench, gate, Heard, until } from './bench.ts'
+import { bench, Collector, gate, until } from './bench.ts'
 
 test('process handles every class of its queue that has no job, and the worker serves that queue', async () => {
   const { hq, work } = bench()
-  const ran = new Heard<unknown>()
-  hq.job('Known', async (_ctx, n: number) => ran.say(['job', n]))
-  hq.process('orders', async (ctx, ...args) => ran.say([ctx.payload.class, ctx.queue, ...args]))
+  const ran = new Collector<unknown>()
+  hq.job('Known', async (_ctx, n: number) => ran.add(['job', n]))
+  hq.process('orders', async (ctx, ...args) => ran.add([ctx.payload.class, ctx.queue, ...args]))
   await hq.push({ class: 'RubyOrder', args: [1, 'a'], queue: 'orders' })
   await hq.push({ class: 'Known', args: [2], queue: 'orders' })
   await hq.push({ class: 'GoOrder', args: [], queue: 'orders' })
@@ -31,18 +31,18 @@ test('a class without a job on another queue stays unknown', async () => {
 
 test('with concurrency the queue gets slots of its own, and no more than those', async () => {
   const { hq, work, settled } = bench()
-  const began = new Heard<string>()
+  const began = new Collector<string>()
   const { opened, open } = gate()
   hq.process('orders', { concurrency: 2 }, async (ctx) => {
-    began.say(ctx.queue)
+    began.add(ctx.queue)
     await opened
   })
   for (let n = 0; n < 5; n++) await hq.push({ class: 'X', args: [], queue: 'orders' })
   const worker = await work({ concurrency: 3, queues: ['default', 'orders'] })
   await began.atLeast(2)
   await until(async () => (await hq.store.metrics.totals()).fetched === 2)
-  const quick = new Heard<number>()
-  const J = hq.job('J', async () => quick.say(1))
+  const quick = new Collector<number>()
+  const J = hq.job('J', async () => quick.add(1))
   await J.performAsync()
   await quick.atLeast(1)
   await until(() => worker.busy === 2)
@@ -54,8 +54,8 @@ test('with concurrency the queue gets slots of its own, and no more than those',
 
 test('a worker may have bound queues only', async () => {
   const { hq, work } = bench()
-  const ran = new Heard<string>()
-  hq.process('default', { concurrency: 2 }, async (ctx) => ran.say(ctx.payload.class))
+  const ran = new Collector<string>()
+  hq.process('default', { concurrency: 2 }, async (ctx) => ran.add(ctx.payload.class))
   await hq.push({ class: 'X', args: [] })
   const worker = await work()
   expect(await ran.atLeast(1)).toEqual(['X'])

@@ -1,7 +1,7 @@
 import type { Highkiq } from 'highkiq'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ProgressUpdater } from '#dist/worker/lifecycle/progress-updater.js'
-import { all, bench, gate, Heard, promptly, until } from './bench.ts'
+import { all, bench, Collector, gate, promptly, until } from './bench.ts'
 
 test('hq.find shows the progress of a job that started after the last heartbeat, and each change of it', async () => {
   const t = bench()
@@ -33,16 +33,16 @@ test('hq.find shows the progress of a job that started after the last heartbeat,
 test('a worker shows the progress of all its jobs with one call, and makes none without news', async () => {
   const t = bench()
   const { step, calls } = stepped(t.hq)
-  const ended = new Heard<string>()
-  const reported = new Heard<number>()
-  t.hq.job('Silent', async () => ended.say('Silent'))
+  const ended = new Collector<string>()
+  const reported = new Collector<number>()
+  t.hq.job('Silent', async () => ended.add('Silent'))
   const [more, end] = [gate(), gate()]
   t.hq.job('Loud', async (ctx) => {
     for (let n = 0; n < 3; n++) ctx.progress(n)
-    reported.say(2)
+    reported.add(2)
     await more.opened
     ctx.progress(3)
-    reported.say(3)
+    reported.add(3)
     await end.opened
   })
   await t.work({ concurrency: 4 })
@@ -67,11 +67,11 @@ test('a worker shows the progress of all its jobs with one call, and makes none 
 test('a job that reported progress and ended between two heartbeats is not listed as running any more', async () => {
   const t = bench()
   const { step, beats, calls } = stepped(t.hq)
-  const reported = new Heard<string>()
+  const reported = new Collector<string>()
   const ends = new Map([1, 2, 3].map((n) => [n, gate()]))
   t.hq.job('J', async (ctx, n: number) => {
     if (n < 3) ctx.progress(n)
-    reported.say(ctx.jid)
+    reported.add(ctx.jid)
     await ends.get(n)?.opened
   })
   const listed = async () => (await all(t.hq.running())).map(({ args }) => args?.[0]).sort()
@@ -103,11 +103,11 @@ test('a job that reported progress and ended between two heartbeats is not liste
 test('a job whose answer of the store was lost leaves the list when it has ended', async () => {
   const t = bench()
   const { step, lose } = stepped(t.hq)
-  const reported = new Heard<number>()
+  const reported = new Collector<number>()
   const end = gate()
   const J = t.hq.job('J', async (ctx) => {
     ctx.progress(1)
-    reported.say(1)
+    reported.add(1)
     await end.opened
   })
   await t.work()
@@ -127,10 +127,10 @@ test('a job whose answer of the store was lost leaves the list when it has ended
 
 test('a retry does not show the progress of the attempt before', async () => {
   const t = bench()
-  const began = new Heard<number>()
+  const began = new Collector<number>()
   const [fail, end] = [gate(), gate()]
   const J = t.hq.job('J', { retryIn: 0 }, async (ctx) => {
-    began.say(ctx.attempt)
+    began.add(ctx.attempt)
     if (ctx.attempt > 1) return end.opened
     ctx.progress(9, 10)
     await fail.opened
@@ -148,9 +148,9 @@ test('a retry does not show the progress of the attempt before', async () => {
 
 test('a finished job that is kept has its last progress, until it runs again', async () => {
   const t = bench({ defaultJobOptions: { keepFinished: true } })
-  const seen = new Heard<unknown>()
+  const seen = new Collector<unknown>()
   const J = t.hq.job('J', async (ctx, n: number) => {
-    seen.say(ctx.payload.hk_progress)
+    seen.add(ctx.payload.hk_progress)
     if (n > 0) for (let i = 0; i <= n; i++) ctx.progress(i, n, 'quote " 🦙')
     return n
   })

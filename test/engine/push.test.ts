@@ -1,14 +1,14 @@
 import { BusinessFailure, type Job } from 'highkiq'
 import { expect, test, vi } from 'vitest'
-import { bench, Heard } from './bench.ts'
+import { bench, Collector } from './bench.ts'
 
 const noop = async () => {}
 
 test('a job that is pushed runs with its arguments, its jid and its queue', async () => {
   const { hq, work } = bench()
-  const ran = new Heard<unknown>()
+  const ran = new Collector<unknown>()
   const HardJob = hq.job('HardJob', { queue: 'hard' }, async (ctx, name: string, count: number) => {
-    ran.say([ctx.jid, ctx.queue, ctx.attempt, name, count])
+    ran.add([ctx.jid, ctx.queue, ctx.attempt, name, count])
   })
   const jid = await HardJob.performAsync('bob', 5)
   expect(jid).toMatch(/^[0-9a-f]{24}$/)
@@ -101,8 +101,8 @@ test('pushes keep their order when the answer about a recording grows old among 
 
 test('an argument beyond 2^53 arrives as a BigInt and is stored as an integer', async () => {
   const { hq, work, queue } = bench()
-  const ran = new Heard<unknown>()
-  const J = hq.job('J', async (_ctx, id: bigint, about: { ids: unknown[] }) => ran.say([id, about]))
+  const ran = new Collector<unknown>()
+  const J = hq.job('J', async (_ctx, id: bigint, about: { ids: unknown[] }) => ran.add([id, about]))
   await J.performAsync(9007199254740993n, { ids: [12345678901234567890n, 1, '9007199254740993'] })
   const [text] = await hq.store.jobs.peek('default', 0, 1)
   expect(text).toContain('"args":[9007199254740993,{"ids":[12345678901234567890,1,"9007199254740993"]}]')

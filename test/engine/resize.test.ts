@@ -1,15 +1,15 @@
 import pg from 'pg'
 import { expect, test } from 'vitest'
-import { bench, gate, Heard, storeOfSuite, until } from './bench.ts'
+import { bench, Collector, gate, storeOfSuite, until } from './bench.ts'
 
 test('a running worker gets more slots, and then fewer: running jobs go on, and no more start than there are slots', async () => {
   const t = bench()
-  const began = new Heard<number>()
+  const began = new Collector<number>()
   const gates = Array.from({ length: 12 }, () => gate())
   let running = 0
   t.hq.job('J', async (_, n: number) => {
     running++
-    began.say(n)
+    began.add(n)
     await gates[n]?.opened
     running--
   })
@@ -38,8 +38,8 @@ test('a running worker gets more slots, and then fewer: running jobs go on, and 
 
 test('jobs that end at once run each once while the number of slots changes again and again', async () => {
   const t = bench()
-  const ran = new Heard<number>()
-  t.hq.job('J', async (_, n: number) => ran.say(n))
+  const ran = new Collector<number>()
+  t.hq.job('J', async (_, n: number) => ran.add(n))
   const rows = Array.from({ length: 2000 }, (_, n) => [n])
   await t.hq.pushBulk({ class: 'J', args: rows })
   const worker = await t.work({ concurrency: 3 })
@@ -70,14 +70,14 @@ test('a capsule is resized by its name, before the start, too; wrong values are 
 
 test('a signal through the store changes the concurrency of a running worker; a wrong one changes nothing', async () => {
   const t = bench()
-  const began = new Heard<number>()
+  const began = new Collector<number>()
   const doors = gate()
   t.hq.job('J', async (_, n: number) => {
-    began.say(n)
+    began.add(n)
     await doors.opened
   })
-  const reported = new Heard<string>()
-  t.hq.onError((error) => reported.say((error as Error).message))
+  const reported = new Collector<string>()
+  t.hq.onError((error) => reported.add((error as Error).message))
   for (let n = 0; n < 3; n++) await t.hq.push({ class: 'J', args: [n] })
   const worker = await t.work({ concurrency: 1, capsules: { mail: { concurrency: 1, queues: ['mail'] } } })
   await began.atLeast(1)

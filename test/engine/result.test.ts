@@ -1,6 +1,6 @@
 import { BusinessFailure, Discard, HighkiqError, type JobOptions, Kill, type SetEntry } from 'highkiq'
 import { expect, test } from 'vitest'
-import { type Bench, bench, gate, Heard, promptly, until } from './bench.ts'
+import { type Bench, bench, Collector, gate, promptly, until } from './bench.ts'
 
 const KEPT: JobOptions = { keepResult: 60 }
 
@@ -113,9 +113,9 @@ test.each<[string, unknown, JobOptions, object]>([
 
 test('hq.result rejects for a job that was cancelled before or during its run, or expired', async () => {
   const { hq, work, clock } = bench()
-  const began = new Heard<string>()
+  const began = new Collector<string>()
   const J = hq.job('J', { ...KEPT, expiresIn: 60 }, async (ctx, name: string) => {
-    began.say(name)
+    began.add(name)
     await new Promise((_, reject) => ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason)))
   })
   const late = (await J.performAsync('late')) as string
@@ -146,7 +146,7 @@ test.each<[string, string, (t: Bench, jid: string) => Promise<unknown>]>([
   for (const queued of [true, false]) {
     if (queued && code === 'JOB_KILLED') continue
     const jid = (await (queued ? J.performAsync() : J.performIn(60))) as string
-    // Heard at once: it may end before the call that ends it does.
+    // Collector at once: it may end before the call that ends it does.
     const failure = { code: 'JOB_FAILED', details: { jid, code } }
     const waiting = expect(t.another().hq.result(jid)).rejects.toMatchObject(failure)
     await end(t, jid)
@@ -254,9 +254,9 @@ test('a result is stored before its job is settled', async () => {
 
 test('while the store does not answer a result waits, and its handler does not run again', async () => {
   const { hq, work, settled } = bench()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   const J = hq.job('J', KEPT, async () => {
-    ran.say(1)
+    ran.add(1)
     return 'kept'
   })
   const { store } = hq
@@ -346,10 +346,10 @@ test('a job that is pushed again with its jid has no result until this run has e
 test('a dead job that is retried has no result until it has ended again', async () => {
   const t = bench()
   const { opened, open } = gate()
-  const began = new Heard<number>()
+  const began = new Collector<number>()
   let attempts = 0
   const J = t.hq.job('J', { ...KEPT, retry: 0 }, async () => {
-    began.say(++attempts)
+    began.add(++attempts)
     if (attempts === 1) throw new Error('broken')
     await opened
     return 7

@@ -1,10 +1,10 @@
 import { HighkiqError } from 'highkiq'
 import { expect, test } from 'vitest'
-import { bench, gate, Heard, until } from './bench.ts'
+import { bench, Collector, gate, until } from './bench.ts'
 
 /** A handler that counts the jobs that run at the same time, on all workers, and waits for a gate. */
 function counter() {
-  const began = new Heard<number>()
+  const began = new Collector<number>()
   let { opened, open } = gate()
   let running = 0
   let most = 0
@@ -12,7 +12,7 @@ function counter() {
     began,
     handler: async () => {
       most = Math.max(most, ++running)
-      began.say(running)
+      began.add(running)
       await opened
       running--
     },
@@ -225,12 +225,12 @@ test.each(['job', 'within'])(
       if (lost++ === 0) throw new HighkiqError('STORE_UNREACHABLE', 'the answer was lost')
       return answer
     }
-    const ended = new Heard<string>()
+    const ended = new Collector<string>()
     const api = t.hq.limit('api', { rate: 100, per: '1s' })
-    t.hq.job('Mail', { queue: 'mail' }, async ({ jid }) => void ended.say(jid))
+    t.hq.job('Mail', { queue: 'mail' }, async ({ jid }) => void ended.add(jid))
     t.hq.job('Call', async (ctx) => {
       await expect(api.within(ctx, () => {})).rejects.toThrow('the answer was lost')
-      ended.say(ctx.jid)
+      ended.add(ctx.jid)
     })
     await t.hq.limits.set(kind === 'job' ? 'queue:mail' : 'shared:api', { concurrency: 1 })
     await t.work({ queues: ['default', 'mail'] })

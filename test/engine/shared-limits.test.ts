@@ -1,6 +1,6 @@
 import type { HighkiqOptions } from 'highkiq'
 import { expect, test } from 'vitest'
-import { bench, gate, Heard, until } from './bench.ts'
+import { bench, Collector, gate, until } from './bench.ts'
 
 const INFO = {
   position: 1,
@@ -20,12 +20,12 @@ const INFO = {
 test('jobs share a named limit, and a job needs room in all of its limits', async () => {
   const t = bench()
   const api = t.hq.limit('api', { concurrency: 2 })
-  const [began, ended] = [new Heard<string>(), new Heard<string>()]
+  const [began, ended] = [new Collector<string>(), new Collector<string>()]
   const { opened, open } = gate()
   const handler = async ({ payload }: { payload: { class: string } }) => {
-    began.say(payload.class)
+    began.add(payload.class)
     await opened
-    ended.say(payload.class)
+    ended.add(payload.class)
   }
   t.hq.job('Wide', { limit: api }, handler)
   t.hq.job('Narrow', { limit: [{ concurrency: 1 }, api, { rate: 1000, per: 1 }] }, handler)
@@ -44,10 +44,10 @@ test('jobs share a named limit, and a job needs room in all of its limits', asyn
 
 test('a queue and all workers together have limits, also for classes that this app does not define', async () => {
   const t = bench({ limit: { concurrency: 3 }, queues: { mail: { limit: { concurrency: 1 } } } })
-  const began = new Heard<string>()
+  const began = new Collector<string>()
   const { opened, open } = gate()
   const handler = async ({ queue }: { queue: string }) => {
-    began.say(queue)
+    began.add(queue)
     await opened
   }
   for (const queue of ['mail', 'default']) t.hq.process(queue, handler)
@@ -69,10 +69,10 @@ test('two queues have one limit together, whether the code or a person sets its 
     if (byHand) await t.hq.limits.set('queue:letters', { concurrency: 1 })
     // The numbers that are set for the old name have no effect any more.
     await t.hq.limits.set('queue:mail', { concurrency: 5 })
-    const began = new Heard<string>()
+    const began = new Collector<string>()
     const { opened, open } = gate()
     const handler = async ({ queue }: { queue: string }) => {
-      began.say(queue)
+      began.add(queue)
       await opened
     }
     for (const queue of ['mail', 'letters']) {
@@ -104,28 +104,28 @@ test('limitOf must name another queue without limitOf, and excludes limit', () =
 test('a handler runs a part of its work within a limit; without room its job waits in the store and starts again', async () => {
   const t = bench()
   const stripe = t.hq.limit('stripe', { concurrency: 1, by: (account: string) => account })
-  const heard = new Heard<string>()
+  const steps = new Collector<string>()
   const { opened, open } = gate()
   t.hq.job('Charge', async (ctx, account: string, n: number) => {
-    heard.say(`${n} begins`)
+    steps.add(`${n} begins`)
     const sum = await stripe.within(ctx, async () => {
-      heard.say(`${n} charges`)
+      steps.add(`${n} charges`)
       if (n === 1) await opened
       return n * 2
     })
-    heard.say(`${n} got ${sum} at attempt ${ctx.attempt}`)
-    if (account === 'b') await stripe.within(ctx, { key: 'c' }, () => heard.say('other key'))
+    steps.add(`${n} got ${sum} at attempt ${ctx.attempt}`)
+    if (account === 'b') await stripe.within(ctx, { key: 'c' }, () => steps.add('other key'))
   })
   await t.work({ concurrency: 3 })
   await t.hq.push({ class: 'Charge', args: ['a', 1] })
-  await heard.atLeast(2)
+  await steps.atLeast(2)
   const jid = (await t.hq.push({ class: 'Charge', args: ['a', 2] })) as string
   await until(async () => (await t.hq.find(jid)).state === 'limited')
   await t.hq.push({ class: 'Charge', args: ['b', 3] })
-  await heard.atLeast(7)
-  expect(heard.all.slice(2)).toEqual(['2 begins', '3 begins', '3 charges', '3 got 6 at attempt 1', 'other key'])
+  await steps.atLeast(7)
+  expect(steps.all.slice(2)).toEqual(['2 begins', '3 begins', '3 charges', '3 got 6 at attempt 1', 'other key'])
   open()
-  await until(() => heard.all.includes('2 got 4 at attempt 1'))
+  await until(() => steps.all.includes('2 got 4 at attempt 1'))
   await until(async () => (await t.hq.store.metrics.totals()).processed === 3)
   expect(await t.hq.store.metrics.totals()).toMatchObject({ failed: 0, retries: 0, dead: 0 })
   expect(await t.hq.limits.list()).toEqual([])
@@ -134,39 +134,39 @@ test('a handler runs a part of its work within a limit; without room its job wai
 test('a handler waits for room as long as it says, and several parts at once each need a slot', async () => {
   const t = bench()
   const pair = t.hq.limit('pair', { concurrency: 2 })
-  const heard = new Heard<number>()
+  const ran = new Collector<number>()
   let [running, most] = [0, 0]
   t.hq.job('Parts', async (ctx) => {
     const part = async (n: number) => {
       most = Math.max(most, ++running)
       await new Promise((resolve) => setTimeout(resolve, 5))
       running--
-      heard.say(n)
+      ran.add(n)
     }
     await Promise.all([1, 2, 3, 4].map((n) => pair.within(ctx, { wait: 20 }, () => part(n))))
   })
   await t.hq.push({ class: 'Parts', args: [] })
   await t.work()
-  await heard.atLeast(4)
+  await ran.atLeast(4)
   expect(most).toBe(2)
   await until(async () => (await t.hq.limits.list()).length === 0)
 })
 
 test('a handler may define a limit: the same definition again is the same limit', async () => {
   const t = bench()
-  const heard = new Heard<number>()
+  const ran = new Collector<number>()
   const J = t.hq.job('J', async (ctx, n: number) => {
     const tenant = t.hq.limit('tenant', { rate: 100, per: n === 1 ? '1s' : 1, by: (id: number) => id })
-    await tenant.within(ctx, { wait: 20 }, () => heard.say(n))
+    await tenant.within(ctx, { wait: 20 }, () => ran.add(n))
   })
   const worker = await t.work()
   await J.performAsync(1)
-  await heard.atLeast(1)
+  await ran.atLeast(1)
   await J.performAsync(2)
-  await heard.atLeast(2)
+  await ran.atLeast(2)
   await t.settled()
   await worker.stop()
-  expect([heard.all, t.errors]).toEqual([[1, 2], []])
+  expect([ran.all, t.errors]).toEqual([[1, 2], []])
 })
 
 test('wrong names and options of named limits are refused with what is right', async () => {
@@ -193,14 +193,14 @@ test('wrong names and options of named limits are refused with what is right', a
 test('limits of a job, of hq.limit and of a queue with the same name do not know of each other', async () => {
   const t = bench({ queues: { Same: { limit: { concurrency: 3 } } } })
   const { opened, open } = gate()
-  const began = new Heard<string>()
+  const began = new Collector<string>()
   const named = t.hq.limit('Same', { concurrency: 2, by: (key: string) => key })
   t.hq.job('Same', { limit: [{ concurrency: 1 }, { concurrency: 4 }, named], queue: 'Same' }, async ({ jid }) => {
-    began.say(jid)
+    began.add(jid)
     await opened
   })
   t.hq.job('Same 2', { limit: { concurrency: 5 }, queue: 'Same' }, async ({ jid }) => {
-    began.say(jid)
+    began.add(jid)
     await opened
   })
   await t.hq.push({ class: 'Same', args: ['a:b'] })
@@ -221,8 +221,8 @@ test('limits of a job, of hq.limit and of a queue with the same name do not know
 
 test('a job that uses a limit which it has already fails with what to do, and does not start again for ever', async () => {
   const t = bench()
-  const deaths = new Heard<string>()
-  t.hq.onDeath((_, error) => deaths.say((error as Error).message))
+  const deaths = new Collector<string>()
+  t.hq.onDeath((_, error) => deaths.add((error as Error).message))
   const [own, one] = [t.hq.limit('own', { rate: 1, per: 1 }), t.hq.limit('one', { concurrency: 1 })]
   t.hq.job('Own', { limit: own, retry: 0 }, async (ctx) => {
     await own.within(ctx, () => {})

@@ -2,9 +2,10 @@ import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Bench, bench, Child, Heard, until } from './bench.ts'
+import { type Bench, bench, Child, Collector, until } from './bench.ts'
 
-const order = (child: Child) => child.said.all.map(({ is }) => is).filter((is) => is !== 'logged' && is !== 'error')
+const order = (child: Child) =>
+  child.messages.all.map(({ type }) => type).filter((type) => type !== 'logged' && type !== 'error')
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
   '%s stops the worker: the running job is aborted and requeued, and the process ends with 0',
@@ -12,7 +13,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     const t = bench()
     await t.hq.push({ class: 'Long', args: [1] })
     const child = new Child(t.url, { timeout: 0.05 })
-    await child.tells('began')
+    await child.waitFor('began')
     child.kill(signal)
     expect(await child.exited).toEqual({ code: 0, signal: null })
     expect(order(child)).toEqual(['startup', 'heartbeat', 'began', 'quiet', 'aborted', 'shutdown', 'exit', 'closed'])
@@ -25,17 +26,17 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
 
 test('a second SIGTERM ends the process at once, with 1; its jobs run on other workers', async () => {
   const t = bench()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   await t.hq.push({ class: 'Deaf', args: [1, 60_000] })
   const child = new Child(t.url, { timeout: 60 })
-  await child.tells('began')
+  await child.waitFor('began')
   child.kill('SIGTERM')
-  await child.tells('logged')
+  await child.waitFor('logged')
   const again = setInterval(() => child.kill('SIGTERM'), 100)
   expect(await child.exited).toEqual({ code: 1, signal: null })
   clearInterval(again)
   expect(child.all('exit')).toEqual([])
-  t.hq.job('Deaf', async (_ctx, n: number) => ran.say(n))
+  t.hq.job('Deaf', async (_ctx, n: number) => ran.add(n))
   await t.work({ leaseSeconds: 1 })
   expect(await ran.atLeast(1)).toEqual([1])
 })
@@ -44,7 +45,7 @@ test('a signal that comes twice at once, as from a terminal and from npm, lets t
   const t = bench()
   await t.hq.push({ class: 'Deaf', args: [1, 1500] })
   const child = new Child(t.url, { timeout: 60 })
-  await child.tells('began')
+  await child.waitFor('began')
   // Two of one kind could arrive as one.
   child.kill('SIGINT')
   child.kill('SIGTERM')
@@ -54,14 +55,14 @@ test('a signal that comes twice at once, as from a terminal and from npm, lets t
 
 test('SIGTSTP makes the worker quiet: it fetches nothing, running jobs continue, and SIGTERM still ends it', async () => {
   const t = bench()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   await t.hq.push({ class: 'Long', args: [1] })
   const child = new Child(t.url, { timeout: 0.05 })
-  await child.tells('began')
+  await child.waitFor('began')
   child.kill('SIGTSTP')
-  await child.tells('quiet')
+  await child.waitFor('quiet')
   expect(child.all('logged')).toMatchObject([{ message: 'quiet: fetching no more jobs, running jobs continue' }])
-  t.hq.job('Quick', async (_ctx, n: number) => ran.say(n))
+  t.hq.job('Quick', async (_ctx, n: number) => ran.add(n))
   await t.hq.push({ class: 'Quick', args: [2] })
   await until(async () => (await t.hq.store.workers.processes())[0]?.quiet)
   const here = await t.work({ concurrency: 1 })
@@ -84,9 +85,9 @@ test('SIGTTIN writes the running jobs, stacks and leases to the log and a file, 
   const t = bench()
   const jid = await t.hq.push({ class: 'Long', args: [1] })
   const child = new Child(t.url, { timeout: 0.05 })
-  const [began] = await child.tells('began')
+  const [began] = await child.waitFor('began')
   child.kill('SIGTTIN')
-  const [warned] = await child.tells('warned')
+  const [warned] = await child.waitFor('warned')
   const file = join(tmpdir(), `highkiq_ttin_${began?.pid}.txt`)
   onTestFinished(() => rmSync(file, { force: true }))
   const identity = await identityOf(t)
@@ -105,28 +106,28 @@ test('SIGTTIN writes the running jobs, stacks and leases to the log and a file, 
   // The thread that renews the lease starts a moment later than the worker.
   await until(async () => {
     child.kill('SIGTTIN')
-    await child.tells('warned', child.all('warned').length + 1)
+    await child.waitFor('warned', child.all('warned').length + 1)
     return /thread \d+ \(lease\)\n {4}\S/.test(readFileSync(file, 'utf8'))
   })
   await t.hq.push({ class: 'Quick', args: [2] })
-  await child.tells('ran')
+  await child.waitFor('ran')
 })
 
 test('the worker obeys signals that come through the store', async () => {
   const t = bench()
   await t.hq.push({ class: 'Long', args: [1] })
   const child = new Child(t.url, { timeout: 0.05 })
-  const [began] = await child.tells('began')
+  const [began] = await child.waitFor('began')
   onTestFinished(() => rmSync(join(tmpdir(), `highkiq_ttin_${began?.pid}.txt`), { force: true }))
   const identity = await identityOf(t)
   await t.hq.store.workers.signal(identity, 'TTIN')
   // A heartbeat comes at once with this.
   child.kill('SIGTSTP')
-  await child.tells('warned')
+  await child.waitFor('warned')
   expect(child.all('shutdown')).toEqual([])
   const other = bench()
   const second = new Child(other.url, { timeout: 0.05 })
-  await second.tells('heartbeat')
+  await second.waitFor('heartbeat')
   await other.hq.store.workers.signal(await identityOf(other), 'TERM')
   second.kill('SIGTSTP')
   expect(await second.exited).toEqual({ code: 0, signal: null })
@@ -136,11 +137,11 @@ test('the worker obeys signals that come through the store', async () => {
 test('SIGUSR2 makes loggers reopen their files, and the worker continues', async () => {
   const t = bench()
   const child = new Child(t.url)
-  await child.tells('heartbeat')
+  await child.waitFor('heartbeat')
   child.kill('SIGUSR2')
-  await child.tells('reopen')
+  await child.waitFor('reopen')
   await t.hq.push({ class: 'Quick', args: [2] })
-  await child.tells('ran')
+  await child.waitFor('ran')
 })
 
 test.each(['throws', 'catches'])(
@@ -149,7 +150,7 @@ test.each(['throws', 'catches'])(
     const t = bench()
     await t.hq.push({ class: 'Long', args: [1] })
     const child = new Child(t.url, { timeout: 0.05 })
-    await child.tells('began')
+    await child.waitFor('began')
     await t.hq.push({ class: 'Careless', args: [how] })
     expect(await child.exited).toEqual({ code: 1, signal: null })
     expect(order(child).slice(-5)).toEqual(['quiet', 'aborted', 'shutdown', 'exit', 'last words'])
@@ -183,7 +184,7 @@ test('SIGTERM while a worker starts ends it as soon as it has started', async ()
   const t = bench()
   await t.hq.push({ class: 'Quick', args: [1] })
   const child = new Child(t.url, { slowStart: true })
-  await child.tells('starting')
+  await child.waitFor('starting')
   child.kill('SIGTERM')
   expect(await child.exited).toEqual({ code: 0, signal: null })
   expect(order(child).slice(-3)).toEqual(['shutdown', 'exit', 'closed'])

@@ -2,18 +2,18 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
-import { type Bench, bench, gate, Heard, promptly, until } from './bench.ts'
+import { type Bench, bench, Collector, gate, promptly, until } from './bench.ts'
 
 /** A job that runs until its gate opens or, if it listens, until it is told to end. */
 function patient({ hq }: Bench, listens = true) {
   const { opened, open } = gate()
-  const began = new Heard<string>()
-  const aborted = new Heard<string>()
+  const began = new Collector<string>()
+  const aborted = new Collector<string>()
   const J = hq.job('J', async (ctx, name: string) => {
-    began.say(name)
+    began.add(name)
     const told = new Promise<void>((_, reject) => {
       ctx.signal.addEventListener('abort', () => {
-        aborted.say(ctx.signal.reason.code)
+        aborted.add(ctx.signal.reason.code)
         if (listens) reject(ctx.signal.reason)
       })
     })
@@ -44,12 +44,12 @@ test('jobs that arrive after the worker became quiet go back to the front of the
   await J.performBulk([['a'], ['b'], ['c']])
   const { workers } = t.hq.store
   const settleAndFetch = workers.settleAndFetch.bind(workers)
-  const fetched = new Heard<number>()
+  const fetched = new Collector<number>()
   const { opened, open } = gate()
   workers.settleAndFetch = async (owner, step) => {
     const answer = await settleAndFetch(owner, step)
     if (answer.fetched.length > 0) {
-      fetched.say(answer.fetched.length)
+      fetched.add(answer.fetched.length)
       await opened
     }
     return answer
@@ -76,10 +76,10 @@ test('stop does not wait for a lease thread whose store does not answer', async 
 
 test('a quiet worker moves no due jobs; another one does', async () => {
   const t = bench()
-  const ran = new Heard<string>()
+  const ran = new Collector<string>()
   const other = t.another()
-  const J = t.hq.job('J', async () => ran.say('quiet'))
-  other.hq.job('J', async () => ran.say('other'))
+  const J = t.hq.job('J', async () => ran.add('quiet'))
+  other.hq.job('J', async () => ran.add('other'))
   const worker = await t.work()
   await worker.quiet()
   await J.performIn(0.01)
@@ -142,8 +142,8 @@ test('after the timeout the signal aborts: jobs that obey are requeued at the fr
   expect(t.errors).toEqual([])
   expect(t.log.lines.at(-1)).toMatchObject({ level: 'info', message: expect.stringMatching(/^requeued 3 jobs: J /) })
   const other = t.another()
-  const again = new Heard<string>()
-  other.hq.job('J', async (ctx, name: string) => again.say(`${name}${ctx.attempt}`))
+  const again = new Collector<string>()
+  other.hq.job('J', async (ctx, name: string) => again.add(`${name}${ctx.attempt}`))
   await other.work({ concurrency: 1 })
   expect(await again.atLeast(4)).toEqual(['a1', 'b1', 'c1', 'd1'])
   await t.settled()
@@ -227,9 +227,9 @@ test('a worker starts once', async () => {
 test('a worker that is stopped while it starts leaves nothing in the store', async () => {
   const t = bench()
   const { opened, open } = gate()
-  const starting = new Heard<number>()
+  const starting = new Collector<number>()
   t.hq.on('startup', async () => {
-    starting.say(1)
+    starting.add(1)
     await opened
   })
   const worker = t.hq.worker()
@@ -242,8 +242,8 @@ test('a worker that is stopped while it starts leaves nothing in the store', asy
   await Promise.all([started, stopped])
   expect(await t.hq.store.workers.processes()).toEqual([])
   expect(await t.hq.store.workers.leases()).toEqual([])
-  const ran = new Heard<number>()
-  const J = t.hq.job('J', async () => ran.say(1))
+  const ran = new Collector<number>()
+  const J = t.hq.job('J', async () => ran.add(1))
   await J.performAsync()
   expect((await t.hq.stats()).enqueued).toBe(1)
 })
@@ -266,15 +266,15 @@ test('close() stops the workers, and the app refuses later calls', async () => {
 test('close() aborts the jobs that outlast the timeout, requeues those that ignore it, and refuses their late calls', async () => {
   const t = bench()
   const { J, began, aborted, open } = patient(t, false)
-  const late = new Heard<unknown>()
+  const late = new Collector<unknown>()
   const closed = gate()
   const Pushes = t.hq.job('Pushes', async () => {
-    began.say('pushes')
+    began.add('pushes')
     while (aborted.all.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
     // The store is open until the jobs have had their time.
     await J.performAsync('during the stop')
     await closed.opened
-    await J.performAsync('after the close').catch((error) => late.say(error.code))
+    await J.performAsync('after the close').catch((error) => late.add(error.code))
   })
   await Pushes.performAsync()
   await J.performAsync('a')
@@ -294,9 +294,9 @@ test('close() aborts the jobs that outlast the timeout, requeues those that igno
 
 test('a job that ends while its worker stops is settled, also as a retry', async () => {
   const t = bench()
-  const began = new Heard<number>()
+  const began = new Collector<number>()
   const J = t.hq.job('J', async (ctx) => {
-    began.say(1)
+    began.add(1)
     await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
   })
   await J.performAsync()
@@ -308,10 +308,10 @@ test('a job that ends while its worker stops is settled, also as a retry', async
 
 test('jobs that were released by their handlers go back in their order when the worker stops', async () => {
   const t = bench()
-  const ran = new Heard<string>()
+  const ran = new Collector<string>()
   const { Release } = await import('highkiq')
   const J = t.hq.job('J', async (_ctx, name: string) => {
-    ran.say(name)
+    ran.add(name)
     throw new Release()
   })
   await J.performBulk([['a'], ['b'], ['c']])

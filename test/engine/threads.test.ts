@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { threadId as here } from 'node:worker_threads'
 import { Highkiq, type HighkiqOptions } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
-import { all, type Bench, Heard, bench as plain, recorder, until } from './bench.ts'
+import { all, type Bench, Collector, bench as plain, recorder, until } from './bench.ts'
 import { current, define } from './threads/jobs.js'
 
 /** An app with the jobs of jobs.js. */
@@ -76,8 +76,8 @@ test('a handler runs in another thread, with its arguments and its whole context
 
 test('while a handler keeps its thread busy, others run in the main thread and in other threads', async () => {
   const t = bench()
-  const ran = new Heard<number>()
-  t.hq.job('Quick', (_ctx, n: number) => ran.say(n))
+  const ran = new Collector<number>()
+  t.hq.job('Quick', (_ctx, n: number) => ran.add(n))
   const jid = await push(t, 'Endless', 3000)
   await t.work()
   await logged(t, 'began')

@@ -3,7 +3,7 @@ import type { PushError } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import type { PushItem, Renewer } from '#dist/store/contract.js'
 import { type Driver, openDriver } from '#dist/store/sqlite/file/driver.js'
-import { type Bench, bench, Child, gate, Heard, until } from './bench.ts'
+import { type Bench, bench, Child, Collector, gate, until } from './bench.ts'
 
 /** Uses the file as another program would. */
 async function beside<T>({ url }: Bench, use: (db: Driver) => Promise<T> | T): Promise<T> {
@@ -31,9 +31,9 @@ async function exec(db: Driver, sql: string): Promise<void> {
 test('while another program locks the file, pushes and settlements wait; then all are stored, and no job runs twice', async () => {
   const t = bench()
   const { opened, open } = gate()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   const J = t.hq.job('J', async (_ctx, n: number) => {
-    ran.say(n)
+    ran.add(n)
     if (n < 5) await opened
   })
   await J.performBulk([[0], [1], [2], [3], [4]])
@@ -74,9 +74,9 @@ test('a push of more jobs than one step takes says what is stored when the file 
 test('a job that ended counts as settled while the file refuses to fetch the next one', async () => {
   const t = bench()
   const { opened, open } = gate()
-  const ran = new Heard<string>()
+  const ran = new Collector<string>()
   const J = t.hq.job('J', async (_ctx, name: string) => {
-    ran.say(name)
+    ran.add(name)
     if (name === 'first') await opened
   })
   await J.performAsync('first')
@@ -97,15 +97,15 @@ test('a job that ended counts as settled while the file refuses to fetch the nex
 
 test('a worker that stops while another program locks the file ends in time, names that program, and loses nothing', async () => {
   const t = bench()
-  const ran = new Heard<number>()
-  t.hq.job('Deaf', async (_ctx, n: number) => ran.say(n))
+  const ran = new Collector<number>()
+  t.hq.job('Deaf', async (_ctx, n: number) => ran.add(n))
   await t.hq.push({ class: 'Deaf', args: [1, 200] })
   const child = new Child(t.url, { timeout: 3 })
-  await child.tells('began')
+  await child.waitFor('began')
   await beside(t, async (db) => {
     await exec(db, 'BEGIN IMMEDIATE')
     // The store can't write the end of the job, and the file stays locked until the process has ended.
-    await child.tells('ended')
+    await child.waitFor('ended')
     child.kill('SIGTERM')
     expect(await child.exited).toEqual({ code: 0, signal: null })
     db.exec('ROLLBACK')
@@ -133,8 +133,8 @@ test('an app closes while another program holds the file locked, and reports wha
 
 test('on a full disk pushes are refused with their jids and not stored; workers free space, and pushes work again', async () => {
   const t = bench({ query: '?maxMegabytes=1' })
-  const ran = new Heard<number>()
-  const J = t.hq.job('J', async (_ctx, n: number, _text: string) => ran.say(n))
+  const ran = new Collector<number>()
+  const J = t.hq.job('J', async (_ctx, n: number, _text: string) => ran.add(n))
   const accepted = new Map<string | null, number>()
   let refusal: unknown
   for (let n = 0; !refusal; n++) {
@@ -196,9 +196,9 @@ const REFUSE = `CREATE TRIGGER refuse BEFORE INSERT ON hk_entry WHEN NEW."set" =
 
 test('a settlement that can not be stored is sent again until it can, and the handler does not run again', async () => {
   const t = bench()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   const J = t.hq.job('J', async () => {
-    ran.say(1)
+    ran.add(1)
     throw new Error('broken')
   })
   const jid = await J.performAsync()
@@ -310,18 +310,18 @@ test('an idle worker seldom tries to acquire the leader lock of due jobs, howeve
 
 test('half a surrogate pair in a text is replaced, and no job fails of it', async () => {
   const t = bench()
-  const heard = new Heard<unknown>()
-  t.hq.job('J', async (_ctx, text: string) => heard.say(text))
+  const ran = new Collector<unknown>()
+  t.hq.job('J', async (_ctx, text: string) => ran.add(text))
   await t.raw('{"class":"J","jid":"a","args":["\ud800!"]}')
   await t.raw('{"class":"J","jid":"b","args":["\\udc00?"]}')
   await t.work()
-  expect(await heard.atLeast(2)).toEqual(['\ufffd!', '\udc00?'])
+  expect(await ran.atLeast(2)).toEqual(['\ufffd!', '\udc00?'])
 })
 
 test('jobs of the largest allowed size are fetched a few at a time', async () => {
   const t = bench()
-  const sizes = new Heard<number>()
-  const J = t.hq.job('J', async (_ctx, text: string) => sizes.say(text.length))
+  const sizes = new Collector<number>()
+  const J = t.hq.job('J', async (_ctx, text: string) => sizes.add(text.length))
   for (let n = 0; n < 8; n++) await J.performAsync('x'.repeat(9_000_000))
   await t.work({ concurrency: 100 })
   expect(await sizes.atLeast(8)).toEqual(Array(8).fill(9_000_000))
@@ -329,8 +329,8 @@ test('jobs of the largest allowed size are fetched a few at a time', async () =>
 
 test("a job with a task but without a row's jid goes to the dead set, and the other jobs run", async () => {
   const t = bench()
-  const ran = new Heard<number>()
-  const J = t.hq.job('J', async (_ctx, n: number) => ran.say(n))
+  const ran = new Collector<number>()
+  const J = t.hq.job('J', async (_ctx, n: number) => ran.add(n))
   await t.raw('{"class":"J","args":[],"hk_task":"0000000000000000"}')
   await J.performBulk([[1], [2], [3]])
   await t.work()
@@ -340,9 +340,9 @@ test("a job with a task but without a row's jid goes to the dead set, and the ot
 
 test('a settlement that the store refuses again and again ends after some attempts', async () => {
   const t = bench()
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   const J = t.hq.job('J', { retryIn: () => 1e-9 }, async (_ctx, n: number) => {
-    ran.say(n)
+    ran.add(n)
     if (n === 0) throw new Error('x')
   })
   await J.performBulk([[0], [1], [2]])

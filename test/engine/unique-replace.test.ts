@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { type Bench, bench, gate, Heard, until } from './bench.ts'
+import { type Bench, bench, Collector, gate, until } from './bench.ts'
 
 /** A job of which one is stored for each user; a push while it waits replaces its second argument. */
 function saveJob({ hq }: Bench, onConflict: 'replace' | 'debounce', options: object = {}) {
-  const ran = new Heard<unknown[]>()
+  const ran = new Collector<unknown[]>()
   const { opened, open } = gate()
   const by = (user: number) => user
   const Save = hq.job('Save', { unique: { by, onConflict }, ...options }, async (_ctx, user: number, text: unknown) => {
-    ran.say([user, text])
+    ran.add([user, text])
     await opened
   })
   return { Save, ran, open }
@@ -64,9 +64,9 @@ test.each(['replace', 'debounce'] as const)(
   '%s with a duration: after the end of the job a push stores nothing while the lock lasts, and answers its jid',
   async (onConflict) => {
     const t = bench()
-    const ran = new Heard<number>()
+    const ran = new Collector<number>()
     const unique = { for: '1h', by: () => 1, onConflict } as const
-    const Sync = t.hq.job('Sync', { unique }, async (_ctx, n: number) => ran.say(n))
+    const Sync = t.hq.job('Sync', { unique }, async (_ctx, n: number) => ran.add(n))
     const jid = await Sync.performAsync(1)
     expect(await Sync.performAsync(2)).toBe(jid)
     await t.work()
@@ -146,9 +146,9 @@ test('a push whose holder ends while it is replaced is stored', async () => {
 test('an encrypted argument is replaced, and its digest is keyed', async () => {
   const key = Buffer.alloc(32, 7)
   const t = bench({ encryption: { keys: { 2: key, 1: Buffer.alloc(32, 1) }, active: 2 } })
-  const ran = new Heard<unknown[]>()
+  const ran = new Collector<unknown[]>()
   const define = ({ hq }: Bench, encrypt: boolean) =>
-    hq.job('Pay', { encrypt, unique: true }, async (_ctx, ...args: unknown[]) => ran.say(args))
+    hq.job('Pay', { encrypt, unique: true }, async (_ctx, ...args: unknown[]) => ran.add(args))
   const Pay = define(t, true)
   const jid = await Pay.performAsync(1, 'secret')
   expect(await Pay.performAsync(1, 'secret')).toBe(jid)

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { type Bench, bench, gate, Heard, until } from './bench.ts'
+import { type Bench, bench, Collector, gate, until } from './bench.ts'
 
 /** A job whose handler waits for a gate. */
 function slowJob({ hq }: Bench, unique: object | boolean, options: object = {}) {
-  const began = new Heard<unknown[]>()
+  const began = new Collector<unknown[]>()
   const { opened, open } = gate()
   const Slow = hq.job('Slow', { unique: unique as object, ...options }, async (_ctx, ...args: unknown[]) => {
-    began.say(args)
+    began.add(args)
     await opened
     if (args[0] === 'fails') throw new Error('no')
   })

@@ -1,27 +1,27 @@
 import { expect, test } from 'vitest'
-import { bench, gate, Heard, until } from './bench.ts'
+import { bench, Collector, gate, until } from './bench.ts'
 
 test('a call of within that gets its room only after its job has ended throws, runs nothing and frees its slot', async () => {
   const t = bench()
   const api = t.hq.limit('api', { concurrency: 1 })
   const { opened, open } = gate()
-  const [began, thrown, ran] = [new Heard<string>(), new Heard<string>(), new Heard<string>()]
+  const [began, thrown, ran] = [new Collector<string>(), new Collector<string>(), new Collector<string>()]
   t.hq.job('Holder', async (ctx) => {
     await api.within(ctx, async () => {
-      began.say('holder')
+      began.add('holder')
       await opened
     })
   })
   const { limits } = t.hq.store
   const { acquire } = limits
   t.hq.job('Leaver', async (ctx) => {
-    const asked = new Heard<true>()
+    const asked = new Collector<true>()
     limits.acquire = async (...request) => {
       const answer = await acquire.call(limits, ...request)
-      asked.say(true)
+      asked.add(true)
       return answer
     }
-    api.within(ctx, { wait: 60 }, () => ran.say('leaver')).catch((error: Error) => thrown.say(error.message))
+    api.within(ctx, { wait: 60 }, () => ran.add('leaver')).catch((error: Error) => thrown.add(error.message))
     await asked.atLeast(1)
   })
   await t.hq.push({ class: 'Holder', args: [] })
@@ -41,16 +41,16 @@ test('a call of within whose slot arrives after its job has ended frees the slot
   const t = bench()
   const api = t.hq.limit('api', { concurrency: 1 })
   const { opened, open } = gate()
-  const [asked, thrown] = [new Heard<true>(), new Heard<string>()]
+  const [asked, thrown] = [new Collector<true>(), new Collector<string>()]
   const { limits } = t.hq.store
   const { acquire } = limits
   limits.acquire = async (...request) => {
-    asked.say(true)
+    asked.add(true)
     await opened
     return acquire.call(limits, ...request)
   }
   t.hq.job('Leaver', async (ctx) => {
-    api.within(ctx, () => {}).catch((error: Error) => thrown.say(error.message))
+    api.within(ctx, () => {}).catch((error: Error) => thrown.add(error.message))
     await asked.atLeast(1)
   })
   await t.hq.push({ class: 'Leaver', args: [] })

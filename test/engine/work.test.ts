@@ -1,16 +1,16 @@
 import { Highkiq, HighkiqError, type WorkerOptions } from 'highkiq'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { bench, gate, Heard, until } from './bench.ts'
+import { bench, Collector, gate, until } from './bench.ts'
 
 test('at most concurrency jobs run at the same time', async () => {
   const { hq, work, settled } = bench()
-  const began = new Heard<number>()
+  const began = new Collector<number>()
   let running = 0
   let most = 0
   const gates = Array.from({ length: 12 }, gate)
   const J = hq.job('J', async (_ctx, n: number) => {
     most = Math.max(most, ++running)
-    began.say(n)
+    began.add(n)
     await gates[n]?.opened
     running--
   })
@@ -28,10 +28,10 @@ test('at most concurrency jobs run at the same time', async () => {
 
 test('the worker fetches no more jobs than it has free slots', async () => {
   const { hq, work } = bench()
-  const began = new Heard<number>()
+  const began = new Collector<number>()
   const { opened, open } = gate()
   const J = hq.job('J', async () => {
-    began.say(1)
+    began.add(1)
     await opened
   })
   await J.performBulk(Array.from({ length: 10 }, () => []))
@@ -43,8 +43,8 @@ test('the worker fetches no more jobs than it has free slots', async () => {
 
 test('a job that is pushed to an idle worker runs at once', async () => {
   const { hq, work } = bench()
-  const ran = new Heard<number>()
-  const J = hq.job('J', async (_ctx, at: number) => ran.say(performance.now() - at))
+  const ran = new Collector<number>()
+  const J = hq.job('J', async (_ctx, at: number) => ran.add(performance.now() - at))
   await work()
   for (let n = 1; n <= 5; n++) {
     await J.performAsync(performance.now())
@@ -56,9 +56,9 @@ test('a job that is pushed to an idle worker runs at once', async () => {
 test('two apps on one file share jobs and nothing else', async () => {
   const a = bench()
   const b = a.another()
-  const ran = new Heard<string>()
-  const A = a.hq.job('J', async () => ran.say('a'))
-  b.hq.job('J', async () => ran.say('b'))
+  const ran = new Collector<string>()
+  const A = a.hq.job('J', async () => ran.add('a'))
+  b.hq.job('J', async () => ran.add('b'))
   await b.work()
   await A.performAsync()
   expect(await ran.atLeast(1)).toEqual(['b'])
@@ -86,8 +86,8 @@ test('two workers on one file run each of 5,000 jobs once', async () => {
 
 async function orderOf(queues: string[], random?: () => number): Promise<string> {
   const { hq, work } = bench({ url: 'sqlite::memory:', random })
-  const ran = new Heard<string>()
-  const J = hq.job('J', async (ctx) => ran.say(ctx.queue))
+  const ran = new Collector<string>()
+  const J = hq.job('J', async (ctx) => ran.add(ctx.queue))
   for (let n = 0; n < 3; n++) for (const queue of ['c', 'b', 'a']) await J.set({ queue }).performAsync()
   await work({ queues, concurrency: 1 })
   return (await ran.atLeast(9)).join('')
@@ -108,8 +108,8 @@ test('with weights every queue is served, drawn anew for each job', async () => 
 
 test('only the queues of a worker are served', async () => {
   const { hq, work } = bench()
-  const ran = new Heard<string>()
-  const J = hq.job('J', async (ctx) => ran.say(ctx.queue))
+  const ran = new Collector<string>()
+  const J = hq.job('J', async (ctx) => ran.add(ctx.queue))
   await J.set({ queue: 'other' }).performAsync()
   await J.performAsync()
   await work()
@@ -171,12 +171,12 @@ test('a handler that returns after its timeout fails, too', async () => {
 test('a handler that ignores its signal loses its slot a moment later, and its end counts nothing', async () => {
   const { hq, work, errors } = bench()
   const { opened, open } = gate()
-  const ran = new Heard<string>()
+  const ran = new Collector<string>()
   const Deaf = hq.job('Deaf', { timeout: 0.05 }, async () => {
     await opened
-    ran.say('deaf')
+    ran.add('deaf')
   })
-  const Next = hq.job('Next', async () => ran.say('next'))
+  const Next = hq.job('Next', async () => ran.add('next'))
   await Deaf.performAsync()
   await Next.performAsync()
   await work({ concurrency: 1 })
@@ -205,9 +205,9 @@ test.each([Number.POSITIVE_INFINITY, 3e6, 60])('a timeout of %o s does not abort
 test('a worker is listed with its settings and running jobs until it has stopped', async () => {
   const { hq, work } = bench()
   const { opened, open } = gate()
-  const began = new Heard<number>()
+  const began = new Collector<number>()
   const J = hq.job('J', async () => {
-    began.say(1)
+    began.add(1)
     await opened
   })
   await J.performAsync()
@@ -285,12 +285,12 @@ test('the worker warns once when the store answers slowly five beats in a row', 
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const { hq, work, log } = bench({ url: 'sqlite::memory:' })
-  const beats = new Heard<number>()
+  const beats = new Collector<number>()
   const { store } = hq
   const beat = store.workers.heartbeat.bind(store.workers)
   // The fifth is a good one.
   store.workers.heartbeat = async (...about) => ({ ...(await beat(...about)), rtt: beats.all.length === 4 ? 1 : 51 })
-  hq.on('beat', () => beats.say(1))
+  hq.on('beat', () => beats.add(1))
   await work()
   const slow = () => log.lines.filter(({ message }) => /over 50 ms/.test(message)).length
   for (let n = 1; n <= 15; n++) {
@@ -307,12 +307,12 @@ test('beats do not overlap: while the store is slow, only one more beat waits', 
   const { store } = hq
   const beat = store.workers.heartbeat.bind(store.workers)
   const { opened, open } = gate()
-  const beats = new Heard<string>()
+  const beats = new Collector<string>()
   store.workers.heartbeat = async (...about) => {
-    beats.say('begins')
+    beats.add('begins')
     if (beats.all.length > 1) await opened
     const answer = await beat(...about)
-    beats.say('ends')
+    beats.add('ends')
     return answer
   }
   const worker = await work()
@@ -369,11 +369,11 @@ test('an error in a handler of another event is logged, and the next handlers ru
 
 test('ctx.interrupted is true when the worker fetches no more jobs, before the signal aborts', async () => {
   const { hq, work } = bench()
-  const began = new Heard<boolean>()
+  const began = new Collector<boolean>()
   const J = hq.job('J', async (ctx) => {
-    began.say(ctx.interrupted)
+    began.add(ctx.interrupted)
     await until(() => ctx.interrupted)
-    began.say(ctx.signal.aborted)
+    began.add(ctx.signal.aborted)
   })
   const jid = await J.performAsync()
   const worker = await work()
@@ -388,17 +388,17 @@ test('ctx.interrupted is true when the worker fetches no more jobs, before the s
 test('the progress of a handler is shown with the running jobs', async () => {
   const { hq, work } = bench()
   const { opened, open } = gate()
-  const said = new Heard<unknown>()
+  const progress = new Collector<unknown>()
   const J = hq.job('J', async (ctx) => {
-    said.say(ctx.progressed)
+    progress.add(ctx.progressed)
     ctx.progress(1, 3)
     ctx.progress(2, 3, 'counting')
-    said.say(ctx.progressed)
+    progress.add(ctx.progressed)
     await opened
   })
   await J.performAsync()
   const worker = await work()
-  expect(await said.atLeast(2)).toEqual([undefined, { done: 2, total: 3, note: 'counting' }])
+  expect(await progress.atLeast(2)).toEqual([undefined, { done: 2, total: 3, note: 'counting' }])
   const beats: unknown[] = []
   const { store } = hq
   const beat = store.workers.heartbeat.bind(store.workers)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Heard, until } from '../engine/bench.ts'
+import { Collector, until } from '../engine/bench.ts'
 import { api } from './api.ts'
 
 test('a webhook ends a deferred row, once, and hears when there is nothing to end', async () => {
@@ -7,10 +7,10 @@ test('a webhook ends a deferred row, once, and hears when there is nothing to en
   const { call, hq, work } = api({
     audit: ({ action, target, count }) => void audited.push([action, target, count]),
   })
-  const began = new Heard<string>()
+  const began = new Collector<string>()
   const Pay = hq.job('Pay', async (ctx, defers: boolean) => {
     if (defers) await ctx.defer({ within: '1h' })
-    began.say(ctx.jid)
+    began.add(ctx.jid)
   })
   const task = await hq.tasks.create(Pay, [[true], [true], [false]])
   const jids = [0, 1, 2].map((index) => `${task.id}0000000${index}`)

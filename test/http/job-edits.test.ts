@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { AuditEntry } from '../../src/http/access/audit.ts'
-import { gate, Heard, until } from '../engine/bench.ts'
+import { Collector, gate, until } from '../engine/bench.ts'
 import { api } from './api.ts'
 
 test('a job of each place gets other arguments, by its id and by its key, once', async () => {
@@ -124,9 +124,9 @@ test('a duplicate takes changes, and the audit names the job and what changed', 
 test('a running job is duplicated, and a limited one is edited once by its key', async () => {
   const { call, hq, work } = api()
   const doors = gate()
-  const begun = new Heard<unknown>()
+  const begun = new Collector<unknown>()
   hq.job('Slow', { limit: { concurrency: 1 } }, async (_ctx, n: number) => {
-    begun.say(n)
+    begun.add(n)
     await doors.opened
   })
   const running = await hq.push({ class: 'Slow', args: [1] })

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { gate, Heard, until } from '../engine/bench.ts'
+import { Collector, gate, until } from '../engine/bench.ts'
 import { api } from './api.ts'
 
 const lines = (...all: unknown[]) => ({
@@ -142,18 +142,18 @@ test('a repeated request waits while the first one still pushes', async () => {
   onTestFinished(() => void vi.useRealTimers())
   const { call, hq, clock } = api()
   const pushing = gate()
-  const begun = new Heard<string>()
+  const begun = new Collector<string>()
   hq.client.use(async (payload, next) => {
-    begun.say(payload.jid)
+    begun.add(payload.jid)
     await pushing.opened
     return next()
   })
-  const asked = new Heard<string | null>()
+  const asked = new Collector<string | null>()
   const { results } = hq.store
   const remember = results.remember.bind(results)
   results.remember = async (...what) => {
     const there = await remember(...what)
-    asked.say(there)
+    asked.add(there)
     return there
   }
   const push = () =>

@@ -1,6 +1,6 @@
 import { createHandler } from 'highkiq/http'
 import { expect, test } from 'vitest'
-import { gate, Heard, until } from '../engine/bench.ts'
+import { Collector, gate, until } from '../engine/bench.ts'
 import { api, caller } from './api.ts'
 
 /** Makes an ordered queue without a worker, with two waiting ids; `broken` ids are in the morgue. */
@@ -63,9 +63,9 @@ test('waiting ids are made due, deleted and killed; ids in the morgue are resurr
 test('the ids in flight are listed, and the figures over time as a worker stored them', async () => {
   const { call, hq, work, clock } = api()
   const doors = gate()
-  const began = new Heard<void>()
+  const began = new Collector<void>()
   const Sync = hq.ordered('Sync', { shards: 1 }, async () => {
-    began.say()
+    began.add()
     await doors.opened
   })
   await Sync.performAsync([{ id: 7 }])

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { gate, Heard, until } from '../engine/bench.ts'
+import { Collector, gate, until } from '../engine/bench.ts'
 import { api } from './api.ts'
 
 test('processes are listed with their heartbeat data, and receive signals', async () => {
   const t = api()
-  const heard = new Heard<string>()
-  t.hq.on('quiet', () => heard.say('quiet'))
+  const received = new Collector<string>()
+  t.hq.on('quiet', () => received.add('quiet'))
   const worker = await t.work({ concurrency: 3, queues: ['a', 'b'], tag: 'shop', labels: ['x'] } as never)
   const old = { concurrency: 2, busy: 1, beat: Date.now() - 40_000, quiet: false, rss: 9 }
   await t.hq.store.workers.heartbeat({ identity: 'ruby:1:abc', info: 'no json', ...old }, 60)
@@ -75,10 +75,10 @@ test('processes are listed with their heartbeat data, and receive signals', asyn
 test('running jobs are listed, longest first, with their progress', async () => {
   const t = api()
   const doors = gate()
-  const begun = new Heard<number>()
+  const begun = new Collector<number>()
   t.hq.job('Slow', async (ctx, n: number) => {
     ctx.progress(n, 10, 'on the way')
-    begun.say(n)
+    begun.add(n)
     await doors.opened
   })
   const worker = await t.work({ concurrency: 3 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { gate, Heard, until } from '../engine/bench.ts'
+import { Collector, gate, until } from '../engine/bench.ts'
 import { type Api, api } from './api.ts'
 
 const SECRET = 'hunter2-swordfish'
@@ -23,9 +23,9 @@ function textOf(n: number): string {
 async function everywhere(t: Api) {
   const { hq } = t
   const doors = gate()
-  const begun = new Heard<unknown>()
+  const begun = new Collector<unknown>()
   const Slow = hq.job('Slow', async (_ctx, ..._args: unknown[]) => {
-    begun.say(1)
+    begun.add(1)
     await doors.opened
   })
   const Kept = hq.job('Kept', { keepResult: 60, queue: 'kept' }, async (_ctx, ..._args: unknown[]) => ({
@@ -298,9 +298,9 @@ test('a function hides the keys of limits and the descriptions of batches', asyn
   const isShown = (key: string) => key !== 'key' && key !== 'description'
   const t = api({ redact: (key, value) => (isShown(key) ? value : undefined) })
   const { opened, open } = gate()
-  const begun = new Heard<unknown>()
+  const begun = new Collector<unknown>()
   const Mail = t.hq.job('Mail', { limit: { concurrency: 1, by: (to) => to } }, async (_ctx, _to: string) => {
-    begun.say(1)
+    begun.add(1)
     await opened
   })
   const bid = await t.hq.batch({ description: SECRET, data: { n: 1 } }, () => Mail.performAsync(SECRET))

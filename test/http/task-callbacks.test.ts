@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
-import { Heard } from '../engine/bench.ts'
+import { Collector } from '../engine/bench.ts'
 import { api } from './api.ts'
 
 test('a task over HTTP names the jobs of its end and of its first failure', async () => {
   const { call, hq, work } = api()
-  const heard = new Heard<unknown>()
+  const ran = new Collector<unknown>()
   hq.job('Row', { retry: 0 }, async () => {
     throw new Error('wrong')
   })
   for (const name of ['Done', 'Failed'])
-    hq.job(name, async (_, task: string, run: number) => heard.say([name, task, run]))
+    hq.job(name, async (_, task: string, run: number) => ran.add([name, task, run]))
   await work()
   const json = { job: 'Row', args: [[1]], onDone: 'Done', onFailure: 'Failed' }
   const { id } = (await call('POST', '/api/v1/tasks', { json })).body
-  await heard.atLeast(2)
-  expect(heard.all.toSorted()).toEqual([
+  await ran.atLeast(2)
+  expect(ran.all.toSorted()).toEqual([
     ['Done', id, 1],
     ['Failed', id, 1],
   ])

@@ -1,6 +1,6 @@
 import type { QueuedJob, SetEntry } from 'highkiq'
 import { expect, test } from 'vitest'
-import { type Bench, bench, gate, Heard } from '../engine/bench.ts'
+import { type Bench, bench, Collector, gate } from '../engine/bench.ts'
 
 const key = Buffer.alloc(32, 1)
 const encryption = { keys: { 1: key }, active: 1 }
@@ -11,8 +11,8 @@ async function waiting({ hq }: Bench, jid: string | null): Promise<SetEntry | Qu
 
 test('a job of a queue gets other arguments, and keeps everything else and its place', async () => {
   const b = bench()
-  const seen = new Heard<unknown>()
-  const J = b.hq.job('J', async (ctx, ...args: unknown[]) => seen.say([ctx.jid, args]))
+  const seen = new Collector<unknown>()
+  const J = b.hq.job('J', async (ctx, ...args: unknown[]) => seen.add([ctx.jid, args]))
   const first = await J.set({ tags: ['vip'], extra: { mine: 1 } }).performAsync(1, 'a')
   const second = await J.performAsync(2)
   const [before] = (await b.queue()).filter(({ jid }) => jid === first)
@@ -62,8 +62,8 @@ test('a scheduled, failed or dead job stays where it is, with its time and its f
 
 test('a job in the middle of a queue keeps its place, among the jobs of its priority', async () => {
   const b = bench()
-  const seen = new Heard<unknown>()
-  const J = b.hq.job('J', async (_ctx, n: number) => seen.say(n))
+  const seen = new Collector<unknown>()
+  const J = b.hq.job('J', async (_ctx, n: number) => seen.add(n))
   const high = [await J.set({ priority: 3 }).performAsync(1), await J.set({ priority: 3 }).performAsync(2)]
   const low = [await J.performAsync(4), await J.performAsync(5), await J.performAsync(6)]
   expect(await b.hq.edit(String(high[0]), [10])).toBe(true)
@@ -86,8 +86,8 @@ test('of two edits at the same time one is done', async () => {
 
 test('an edit that races with a worker either changes what the handler gets, or says that it came too late', async () => {
   const b = bench()
-  const seen = new Heard<[jid: string, args: unknown[]]>()
-  b.hq.job('J', async (ctx, ...args: unknown[]) => seen.say([ctx.jid, args]))
+  const seen = new Collector<[jid: string, args: unknown[]]>()
+  b.hq.job('J', async (ctx, ...args: unknown[]) => seen.add([ctx.jid, args]))
   const jids = await b.hq.pushBulk({ class: 'J', args: Array.from({ length: 100 }, () => ['old']) })
   const jobs = (await b.hq.queue('default').page({ limit: 500 })).items
   const [edits] = await Promise.all([Promise.all(jobs.map((job) => b.hq.edit(job, ['new']))), b.work()])
@@ -141,8 +141,8 @@ test('rows of a task, tracked jobs and jobs of Active Job are refused', async ()
 
 test('an encrypted argument is kept or replaced, and never shown', async () => {
   const b = bench({ encryption })
-  const seen = new Heard<unknown>()
-  const J = b.hq.job('J', { encrypt: true }, async (_ctx, ...args: unknown[]) => seen.say(args))
+  const seen = new Collector<unknown>()
+  const J = b.hq.job('J', { encrypt: true }, async (_ctx, ...args: unknown[]) => seen.add(args))
   const [kept, replaced] = [await J.performAsync(1, 'secret'), await J.performAsync(2, 'secret')]
   // An app without keys can keep it.
   const other = bench({ url: b.url })
@@ -184,9 +184,9 @@ test('a duplicate has class, arguments and options of the job, and nothing of it
     ...{ created_at: expect.any(Number), enqueued_at: expect.any(Number) },
   })
   // The copy is bound to its own id.
-  const seen = new Heard<unknown>()
+  const seen = new Collector<unknown>()
   const reader = bench({ url: b.url, encryption })
-  reader.hq.job('Fail', async (_ctx, id: number, s: string) => seen.say([id, s]))
+  reader.hq.job('Fail', async (_ctx, id: number, s: string) => seen.add([id, s]))
   await reader.work()
   expect(await seen.atLeast(1)).toEqual([[1, 'secret']])
 })
@@ -238,9 +238,9 @@ test('a duplicate takes other arguments, another queue, priority and tags, and a
 test('a running job is duplicated by its jid', async () => {
   const b = bench()
   const doors = gate()
-  const begun = new Heard<unknown>()
+  const begun = new Collector<unknown>()
   b.hq.job('Slow', async (_ctx, ...args: unknown[]) => {
-    begun.say(args)
+    begun.add(args)
     await doors.opened
   })
   const jid = String(await b.hq.push({ class: 'Slow', args: [1] }))
@@ -256,7 +256,7 @@ test('a running job is duplicated by its jid', async () => {
 test('a duplicate with other arguments has the lock of these, and an encrypted argument is kept or replaced', async () => {
   const b = bench({ encryption })
   const { hq } = b
-  const seen = new Heard<unknown>()
+  const seen = new Collector<unknown>()
   const Once = hq.job('Once', { unique: true }, async (_ctx, _n: number) => {})
   const jid = String(await Once.performAsync(1))
   await expect(hq.duplicate(jid)).rejects.toMatchObject({ code: 'UNIQUE_CONFLICT' })
@@ -264,7 +264,7 @@ test('a duplicate with other arguments has the lock of these, and an encrypted a
   const other = await hq.duplicate(jid, { args: [2] })
   expect(await Once.performAsync(2)).toBe(other)
   const Secret = hq.job('Secret', { encrypt: true, queue: 'secret' }, async (_ctx, ...args: unknown[]) =>
-    seen.say(args),
+    seen.add(args),
   )
   const secret = String(await Secret.performAsync(1, 'first'))
   await hq.duplicate(secret, { args: [2, '[encrypted]'] })

@@ -1,6 +1,6 @@
 import type { Payload, SetEntry } from 'highkiq'
 import { expect, test } from 'vitest'
-import { type Bench, bench, Heard } from '../engine/bench.ts'
+import { type Bench, bench, Collector } from '../engine/bench.ts'
 
 const HOUR = 3600
 
@@ -360,8 +360,8 @@ test('schedule stores a job unchanged, with its own or a new jid, and the job ru
   })
   expect(await t.hq.retries.size()).toBe(1)
   t.hq.client.clear()
-  const ran = new Heard<unknown>()
-  t.hq.job('Job', (_ctx, n) => ran.say(n))
+  const ran = new Collector<unknown>()
+  t.hq.job('Job', (_ctx, n) => ran.add(n))
   await t.hq.retries.schedule(0, { class: 'Job', args: ['now'] })
   await t.work()
   await ran.atLeast(1)

@@ -14,7 +14,7 @@ besideRuby('what only Highkiq knows, beside Ruby', (world) => {
     const Quick = hq.jobNamed('Quick')
     await Quick.set({ queue: 'both' }).performBulk(Array.from({ length: 100 }, () => ['both']))
     await Quick.set({ queue: 'node' }).performAsync('node')
-    const ran = (await world().said(101)).map(({ by, args }) => `${by} ${args}`)
+    const ran = (await world().reports(101)).map(({ by, args }) => `${by} ${args}`)
     expect([...new Set(ran)].sort()).toEqual(['node node', 'ruby both'])
   })
 
@@ -35,7 +35,7 @@ besideRuby('what only Highkiq knows, beside Ruby', (world) => {
     for (const jid of [waiting, later, failed]) expect(await hq.cancel(jid)).toBe('removed')
     expect(await redis.exists('queue:nobody', 'schedule', 'retry')).toBe(0)
 
-    await world().said(1, 'began')
+    await world().reports(1, 'began')
     // Ruby tells what it works on with its next heartbeat.
     await until(async () => (await all(hq.running())).length === 1)
     expect(await hq.cancel(running)).toBe('signalled')

@@ -11,20 +11,20 @@ besideRuby('a process of ours that is killed beside Ruby', (world) => {
     const killed = await world().nodeWorker({ queues: ['both'], concurrency: JOBS })
     const jids: (string | null)[] = []
     for (let n = 0; n < JOBS; n++) jids.push(await hq.push({ class: 'Long', args: ['go'], queue: 'both' }))
-    await world().said(JOBS, 'began')
+    await world().reports(JOBS, 'began')
     await hq.push({ class: 'Quick', args: ['waiting'], queue: 'both' })
     await killed.end('SIGKILL')
 
     // Ruby goes on with the queue. It does not know where the jobs are that ran.
     await world().rubyWorker({ queues: ['both'], concurrency: JOBS })
-    expect(await world().said(1)).toMatchObject([{ by: 'ruby', args: ['waiting'] }])
+    expect(await world().reports(1)).toMatchObject([{ by: 'ruby', args: ['waiting'] }])
     expect(await redis.llen('queue:both')).toBe(0)
     expect(await hq.stats()).toMatchObject({ enqueued: 0, busy: JOBS })
 
     // It need not serve their queue.
     await redis.set('go', 1)
     await world().nodeWorker({ queues: ['another'] })
-    const ran = (await world().said(1 + JOBS)).slice(1)
+    const ran = (await world().reports(1 + JOBS)).slice(1)
     expect(ran.map(({ by, jid }) => [by, jid]).sort()).toEqual(jids.map((jid) => ['ruby', jid]).sort())
     await until(async () => (await hq.stats()).busy === 0)
     expect(await redis.llen('ran')).toBe(1 + JOBS)
@@ -36,7 +36,7 @@ besideRuby('a process of ours that is killed beside Ruby', (world) => {
     const jid = await hq.push({ class: 'Long', args: ['never'], queue: 'node' })
     for (let time = 1; time <= 3; time++) {
       const worker = await world().nodeWorker({ queues: ['node'] })
-      await world().said(time, 'began')
+      await world().reports(time, 'began')
       await worker.end('SIGKILL')
     }
     await world().nodeWorker({ queues: ['another'] })

@@ -37,7 +37,7 @@ besideRuby('a crowd of both languages', (world) => {
     expect(new Set([...ours, ...theirs]).size).toBe(JOBS)
 
     // Retries would come in a quarter of a minute.
-    const ran = async () => new Set((await world().said(0)).map(({ jid }) => jid))
+    const ran = async () => new Set((await world().reports(0)).map(({ jid }) => jid))
     const isDone = async () => (await redis.llen('ran')) >= JOBS && (await ran()).size === JOBS
     while (!(await isDone())) {
       await world().makeDue('retry')
@@ -47,12 +47,12 @@ besideRuby('a crowd of both languages', (world) => {
     await node.settled()
     for (const worker of crew.node) await worker.end('SIGTERM')
 
-    const said = await world().said(JOBS)
-    if (KILLS) console.log(`${said.length - JOBS} jobs ran again after ${KILLS} kills`)
+    const reports = await world().reports(JOBS)
+    if (KILLS) console.log(`${reports.length - JOBS} jobs ran again after ${KILLS} kills`)
     expect(await ran()).toEqual(new Set([...ours, ...theirs]))
-    expect(said.length - JOBS).toBeLessThanOrEqual(KILLS * CONCURRENCY)
+    expect(reports.length - JOBS).toBeLessThanOrEqual(KILLS * CONCURRENCY)
     for (const queue of QUEUES) {
-      const by = new Set(said.filter(({ args }) => args[0] === queue).map(({ by }) => by))
+      const by = new Set(reports.filter(({ args }) => args[0] === queue).map(({ by }) => by))
       expect([...by].sort()).toEqual(queue === 'both' ? ['node', 'ruby'] : [queue])
     }
     const [processed, failed] = (await redis.mget('stat:processed', 'stat:failed')).map(Number) as [number, number]

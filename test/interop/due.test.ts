@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { until } from '../engine/bench.ts'
-import { besideRuby, type Said } from './world.ts'
+import { besideRuby, type RunReport } from './world.ts'
 
 const ROUNDS = 3
 const JOBS = 1000
@@ -19,8 +19,8 @@ besideRuby('whoever looks first moves what is due', (world) => {
     }
     const [{ hq }] = nodes as [(typeof nodes)[0]]
     let jobs = 0
-    let said: Said[] = []
-    const moved = (by: string) => said.filter(({ movedBy }) => movedBy === by).length
+    let reports: RunReport[] = []
+    const moved = (by: string) => reports.filter(({ movedBy }) => movedBy === by).length
     // Ruby's poller first looks up to 5 s after its process started, so it may sleep through any fixed number of rounds.
     for (let round = 1; round <= ROUNDS || moved('ruby') === 0; round++) {
       // In the past as far as the sets are concerned, so that all is due when it comes.
@@ -46,13 +46,13 @@ besideRuby('whoever looks first moves what is due', (world) => {
       await batch.exec()
       await pushed
       jobs += JOBS
-      said = await world().said(jobs)
-      expect(new Set(said.map(({ jid }) => jid)).size).toBe(said.length)
-      expect(said).toHaveLength(jobs)
+      reports = await world().reports(jobs)
+      expect(new Set(reports.map(({ jid }) => jid)).size).toBe(reports.length)
+      expect(reports).toHaveLength(jobs)
     }
     for (const node of nodes) await node.settled()
     expect(await redis.exists('schedule', 'retry', 'dead')).toBe(0)
-    expect([...new Set(said.map(({ by }) => by))].sort()).toEqual(['node', 'ruby'])
+    expect([...new Set(reports.map(({ by }) => by))].sort()).toEqual(['node', 'ruby'])
     expect(moved('node')).toBeGreaterThan(0)
     expect((await hq.stats()).enqueued).toBe(0)
     await until(async () => (await redis.get('stat:processed')) === String(jobs))

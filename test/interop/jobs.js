@@ -1,28 +1,28 @@
 // The jobs of the Node side, the same as in ruby/jobs.rb. (Plain JavaScript, for worker processes load it, too.)
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Defines them; they say what they did in Redis, in the lists `ran` and `began`. */
+/** Defines the jobs. They report their runs in Redis, in the lists `ran` and `began`. */
 export function defineJobs(hq, redis) {
-  const say = (is, about) =>
-    redis.rpush(is, JSON.stringify({ by: 'node', pid: process.pid, ...about }, withLongIntegers))
+  const report = (type, about) =>
+    redis.rpush(type, JSON.stringify({ by: 'node', pid: process.pid, ...about }, withLongIntegers))
   hq.job('Quick', async ({ jid, payload }, ...args) => {
-    await say('ran', { jid, args, movedBy: payload.moved_by })
+    await report('ran', { jid, args, movedBy: payload.moved_by })
   })
   hq.job('Picky', { backtrace: true }, async ({ jid }, languages, ...args) => {
     if (languages.includes('node')) throw new RangeError('not in node: žluťoučký 🐎')
-    await say('ran', { jid, args })
+    await report('ran', { jid, args })
   })
   hq.job('Once', async ({ jid }, ...args) => {
     if (await redis.set(`failed:${jid}`, 1, 'NX')) throw new Error('the first time, it fails')
-    await say('ran', { jid, args })
+    await report('ran', { jid, args })
   })
   hq.job('Long', async ({ jid, signal }, key) => {
-    await say('began', { jid, args: [key] })
+    await report('began', { jid, args: [key] })
     while (!(await redis.exists(key))) {
       signal.throwIfAborted()
       await sleep(20)
     }
-    await say('ran', { jid, args: [key] })
+    await report('ran', { jid, args: [key] })
   })
 }
 

@@ -13,7 +13,7 @@ besideRuby('a priority is a queue of its own to Ruby', (world) => {
       ['ruby', ['low']],
     ])
     await world().rubyWorker({ queues: ['p3:ruby', 'ruby'], concurrency: 1 })
-    const ran = await world().said(2)
+    const ran = await world().reports(2)
     expect(ran.map(({ by, args }) => [by, args[0]])).toEqual([
       ['ruby', 'high'],
       ['ruby', 'low'],
@@ -35,7 +35,7 @@ besideRuby('a priority is a queue of its own to Ruby', (world) => {
     expect(await node.hq.queue('shared').size()).toBe(2)
     expect([first?.jid, first?.priority]).toEqual([jid, 3])
     await node.work({ queues: ['shared'], concurrency: 1 })
-    const ran = await world().said(2)
+    const ran = await world().reports(2)
     expect(ran.map(({ by, args }) => [by, args.at(-1)])).toEqual([
       ['node', 'retried'],
       ['node', 'plain'],

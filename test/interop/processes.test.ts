@@ -11,7 +11,7 @@ besideRuby('each language sees the processes of the other', (world) => {
     const node = world().node()
     const worker = await node.work({ queues: ['default', 'low'], concurrency: 7, tag: 'shop' })
     await node.hq.push({ class: 'Long', args: ['go'] })
-    await world().said(1, 'began')
+    await world().reports(1, 'began')
     // What runs is told with the next heartbeat, and being quiet with one at once.
     await worker.quiet()
     const seen = await ruby.run(`
@@ -51,7 +51,7 @@ besideRuby('each language sees the processes of the other', (world) => {
     const theirs = await world().rubyWorker({ queues: ['ruby'] })
     const ours = await node.hq.push({ class: 'Long', args: ['go'], queue: 'node', tags: ['ž'] })
     const jid = await ruby.run('Long.set(queue: "ruby").perform_async("go")')
-    await world().said(2, 'began')
+    await world().reports(2, 'began')
     await worker.quiet()
     const shown = () => all(node.hq.running())
     await until(async () => (await shown()).length === 2)
@@ -112,7 +112,7 @@ besideRuby('each language sees the processes of the other', (world) => {
     const ours = await node.work({ queues: ['node'], timeout: 50 })
     const theirs = await world().rubyWorker({ queues: ['ruby'] })
     for (const queue of ['node', 'ruby']) await node.hq.push({ class: 'Long', args: ['go'], queue })
-    await world().said(2, 'began')
+    await world().reports(2, 'began')
 
     const rubyQuietsOurs = async () => {
       await ruby.run(
@@ -139,7 +139,7 @@ besideRuby('each language sees the processes of the other', (world) => {
     await redis.set('go', 1)
     await stopped.opened
     expect(await theirs.exited).toEqual({ code: 0, signal: null })
-    const ran = (await world().said(2)).map(({ by, args }) => [by, ...args])
+    const ran = (await world().reports(2)).map(({ by, args }) => [by, ...args])
     expect(ran.sort()).toEqual([
       ['node', 'go'],
       ['ruby', 'go'],

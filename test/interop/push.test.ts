@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { memberText } from '#dist/job/json.js'
-import { besideRuby, type Said } from './world.ts'
+import { besideRuby, type RunReport } from './world.ts'
 
 besideRuby('what one language pushes, the other runs', (world) => {
   test('Ruby reads the deepest accepted job, and neither a deeper one nor half a surrogate pair', async () => {
@@ -50,7 +50,7 @@ besideRuby('what one language pushes, the other runs', (world) => {
 
     await world().rubyWorker({ queues: ['ruby'] })
     const all = [['now', { nested: [1, null, true] }], ['in'], ['at'], ['bulk', 1], ['bulk', 2], ['bulk', 3]]
-    expect(inOrder(await world().said(6))).toEqual(
+    expect(inOrder(await world().reports(6))).toEqual(
       inOrder(all.map((args, i) => ({ by: 'ruby' as const, jid: jids[i], args }))),
     )
   })
@@ -73,7 +73,7 @@ besideRuby('what one language pushes, the other runs', (world) => {
     await node.work({ queues: ['node'] })
     const args = [['now', { nested: [1, null, true] }], ['in'], ['at'], ['bulk', 1], ['bulk', 2], ['bulk', 3]]
     const all = [...args, ['later', 1], ['later', 2]]
-    expect(inOrder(await world().said(8))).toEqual(
+    expect(inOrder(await world().reports(8))).toEqual(
       inOrder(all.map((args, i) => ({ by: 'node' as const, jid: jids[i], args }))),
     )
     expect(node.errors).toEqual([])
@@ -97,7 +97,7 @@ besideRuby('what one language pushes, the other runs', (world) => {
     expect(again).toEqual(texts)
 
     await world().rubyWorker({ queues: ['ruby'], concurrency: 1 })
-    const arrived = (await world().saidTexts(5)).map((text) => memberText(text, 'args'))
+    const arrived = (await world().reportTexts(5)).map((text) => memberText(text, 'args'))
     expect(arrived).toEqual(texts.map((text) => memberText(text, 'args')))
   })
 
@@ -146,6 +146,6 @@ besideRuby('what one language pushes, the other runs', (world) => {
   })
 })
 
-function inOrder(all: (Pick<Said, 'by' | 'args'> & { jid: string | null | undefined })[]): string[] {
+function inOrder(all: (Pick<RunReport, 'by' | 'args'> & { jid: string | null | undefined })[]): string[] {
   return all.map(({ by, jid, args }) => JSON.stringify([by, jid, args])).sort()
 }

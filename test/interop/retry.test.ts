@@ -40,7 +40,7 @@ besideRuby('what fails in one language is tried again in the other', (world) => 
     // Its third time: it is told only where it fails, which the test takes from it.
     await redis.del('retry')
     await redis.lpush('queue:node', second.replace('["ruby","node"]', '[]'))
-    expect(await world().said(1)).toMatchObject([{ by: 'node', jid, args: [1] }])
+    expect(await world().reports(1)).toMatchObject([{ by: 'node', jid, args: [1] }])
     await node.settled()
     expect(await redis.zcard('retry')).toBe(0)
   })
@@ -72,9 +72,9 @@ besideRuby('what fails in one language is tried again in the other', (world) => 
 
     await world().rubyWorker({ queues: ['ruby'] })
     await world().makeDue('retry')
-    const [said = ''] = await world().saidTexts(1)
-    expect(memberText(said, 'args')).toBe('[1152921504606846976]')
-    expect(JSON.parse(said)).toMatchObject({ by: 'ruby', jid })
+    const [report = ''] = await world().reportTexts(1)
+    expect(memberText(report, 'args')).toBe('[1152921504606846976]')
+    expect(JSON.parse(report)).toMatchObject({ by: 'ruby', jid })
   })
 
   test('both count the retries of a job until the last one, and both retry a dead job', async () => {

@@ -24,7 +24,7 @@ besideRuby("Ruby's API works on the jobs that we wrote", (world) => {
     const node = world().node()
     const worker = await node.work({ queues: ['q'], timeout: 0.1 })
     await node.hq.push({ class: 'Long', args: ['never'], queue: 'q' })
-    await world().said(1, 'began')
+    await world().reports(1, 'began')
     await ruby.run('Sidekiq::Queue.new("q").clear; nil')
     expect(await redis.smembers('queues')).toEqual([])
     await worker.stop()
@@ -69,7 +69,7 @@ besideRuby("Ruby's API works on the jobs that we wrote", (world) => {
       )
     }
     await node.work({ queues: ['node'] })
-    expect(await world().said(1)).toMatchObject([
+    expect(await world().reports(1)).toMatchObject([
       { jid: first, args: [1, 1e21, 0.00001, 1.5, `${2n ** 64n}`, ODD[4], ODD[5]] },
     ])
   })
@@ -148,8 +148,8 @@ besideRuby('our API works on the jobs that Ruby wrote', (world) => {
       expect(memberText(queued, field)).toBe(memberText(text ?? '', field))
     }
     await world().rubyWorker({ queues: ['ruby'] })
-    const [said = ''] = await world().saidTexts(1)
-    expect(memberText(said, 'args')).toBe(memberText(queued, 'args'))
+    const [report = ''] = await world().reportTexts(1)
+    expect(memberText(report, 'args')).toBe(memberText(queued, 'args'))
   })
 
   test('Highkiq shows, retries, kills and resurrects failed jobs of Ruby, which keeps counting', async () => {

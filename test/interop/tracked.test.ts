@@ -51,11 +51,11 @@ besideRuby('a tracked task beside Ruby', (world) => {
       { window: 20, queue: 'ruby', lostAfter: 60 },
     )
     for (let ran = 20; ran < ROWS + 20; ran += 20) {
-      await world().said(Math.min(ran, ROWS))
+      await world().reports(Math.min(ran, ROWS))
       // After ten seconds without progress, the rows that Ruby fetched no longer count in the window.
       node.clock.ahead += 11
     }
-    expect((await world().said(ROWS)).map(({ by, args }) => [by, args[0]])).toEqual(
+    expect((await world().reports(ROWS)).map(({ by, args }) => [by, args[0]])).toEqual(
       expect.arrayContaining(Array.from({ length: ROWS }, (_, n) => ['ruby', n])),
     )
     expect((await task.status())?.counts).toMatchObject({ enqueued: ROWS })

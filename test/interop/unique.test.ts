@@ -21,7 +21,7 @@ besideRuby('unique_for of Sidekiq Enterprise', (world) => {
       expect(memberText(text, 'hk_unique')).toBeUndefined()
     }
     await world().makeDue('retry')
-    const ran = await world().said(2)
+    const ran = await world().reports(2)
     expect(ran.map(({ by, jid }) => [by, jid]).sort()).toEqual(jids.map((jid) => ['node', jid]).sort())
     expect(await redis.get('unique:of-ruby')).toBe('its jid')
     expect(await all(node.hq.uniqueLocks)).toEqual([])
@@ -34,11 +34,11 @@ besideRuby('unique_for of Sidekiq Enterprise', (world) => {
     expect(await Quick.performAsync(7)).toBe(jid)
     expect(await world().ruby.run('Sidekiq::Queue.new("ruby").map { |job| job["unique_for"] }')).toEqual([600])
     await world().rubyWorker({ queues: ['ruby'] })
-    expect((await world().said(1)).map((said) => [said.by, said.jid])).toEqual([['ruby', jid]])
+    expect((await world().reports(1)).map((report) => [report.by, report.jid])).toEqual([['ruby', jid]])
     // Ruby does not know the lock.
     expect(await Quick.performAsync(7)).toBe(jid)
     node.clock.ahead += 601
     expect(await Quick.performAsync(7)).not.toBe(jid)
-    expect(await world().said(2)).toHaveLength(2)
+    expect(await world().reports(2)).toHaveLength(2)
   })
 })

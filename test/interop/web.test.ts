@@ -11,7 +11,7 @@ besideRuby('Sidekiq Web', (world) => {
     node.hq.on('exit', stopped.open)
     const worker = await node.work({ queues: ['critical', 'low'], concurrency: 7, tag: 'shop', timeout: 50 })
     const jid = await node.hq.push({ class: 'Long', args: ['go'], queue: 'low', tags: ['vip'] })
-    await world().said(1, 'began')
+    await world().reports(1, 'began')
 
     await web.press('/busy', { identity: worker.identity, quiet: '1' })
     await web.press('/busy', { identity: worker.identity, stop: '1' })
@@ -73,7 +73,7 @@ besideRuby('Sidekiq Web', (world) => {
 
     const another = world().node()
     await another.work({ queues: ['node'] })
-    expect(await world().said(1)).toMatchObject([{ by: 'node', jid: later }])
+    expect(await world().reports(1)).toMatchObject([{ by: 'node', jid: later }])
     await until(() => another.errors.length === 2)
   })
 })

@@ -12,8 +12,8 @@ import { sidekiq } from './program.ts'
 import { RubyConsole } from './ruby-console.ts'
 import { nodeWorker, rubyWorker, type WorkerOptions, type WorkerProcess } from './worker-process.ts'
 
-/** What a job said that it did; see jobs.js and ruby/jobs.rb. */
-export interface Said {
+/** What a job reports of its run; see jobs.js and ruby/jobs.rb. */
+export interface RunReport {
   by: 'node' | 'ruby'
   pid: number
   jid: string
@@ -54,15 +54,15 @@ export class World {
     return started(nodeWorker(this.url, options))
   }
 
-  /** What jobs said that they did, once it is `n` things. */
-  async said(n: number, what: 'ran' | 'began' = 'ran'): Promise<Said[]> {
-    return (await this.saidTexts(n, what)).map((text) => JSON.parse(text))
+  /** Resolves to the reports of jobs, once there are `n`. */
+  async reports(n: number, type: 'ran' | 'began' = 'ran'): Promise<RunReport[]> {
+    return (await this.reportTexts(n, type)).map((text) => JSON.parse(text))
   }
 
-  /** The same as it was written. */
-  async saidTexts(n: number, what: 'ran' | 'began' = 'ran'): Promise<string[]> {
-    await until(async () => (await this.redis.llen(what)) >= n)
-    return this.redis.lrange(what, '0', '-1')
+  /** The same as they were written. */
+  async reportTexts(n: number, type: 'ran' | 'began' = 'ran'): Promise<string[]> {
+    await until(async () => (await this.redis.llen(type)) >= n)
+    return this.redis.lrange(type, '0', '-1')
   }
 
   /** The jobs of a queue, the next to run first. */

@@ -28,7 +28,7 @@ import { BusinessFailure } from 'highkiq'
 import { instrument, type OtelOptions } from 'highkiq/otel'
 import { fake } from 'highkiq/testing'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { type Bench, bench, Heard, until } from '../engine/bench.ts'
+import { type Bench, bench, Collector, until } from '../engine/bench.ts'
 
 // The SDK has one context manager and one propagator for the process.
 beforeAll(() => {
@@ -250,8 +250,8 @@ test('rows of a task link to the span that was active when the task was created,
 
 test('an ordered batch is a span with the number of its ids, and its push one without a trace in the payload', async () => {
   const { hq, spans, work } = traced()
-  const seen = new Heard<unknown>()
-  const Sync = hq.ordered('Sync', { shards: 1 }, async (_ctx, batch: Map<string, number[]>) => seen.say([...batch]))
+  const seen = new Collector<unknown>()
+  const Sync = hq.ordered('Sync', { shards: 1 }, async (_ctx, batch: Map<string, number[]>) => seen.add([...batch]))
   await Sync.performAsync([{ id: 1, payload: 1 }])
   expect(only(await spans('send Sync')).attributes).toMatchObject({
     'highkiq.job.class': 'Sync',

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PushError } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
-import { bench, gate, Heard, until } from '../engine/bench.ts'
+import { bench, Collector, gate, until } from '../engine/bench.ts'
 import { Address } from './address.ts'
 import { type PostgresServer, startPostgres } from './server.ts'
 import { onPostgres } from './suite.ts'
@@ -60,8 +60,8 @@ onPostgres('a failover', () => {
     LIMIT,
     async () => {
       const { t, primary, standby, front } = await pair({ isSynchronous: true })
-      const ran = new Heard<number>()
-      const job = t.hq.job('Do', async (_ctx, n: number) => ran.say(n))
+      const ran = new Collector<number>()
+      const job = t.hq.job('Do', async (_ctx, n: number) => ran.add(n))
       await t.work()
       await job.performAsync(1)
       await until(() => ran.all.includes(1))
@@ -81,8 +81,8 @@ onPostgres('a failover', () => {
 
   test('to a synchronous standby loses no acknowledged push, and no job runs twice', LIMIT, async () => {
     const { t, failOver } = await pair({ isSynchronous: true })
-    const ran = new Heard<number>()
-    const job = t.hq.job('Do', async (_ctx, n: number) => ran.say(n))
+    const ran = new Collector<number>()
+    const job = t.hq.job('Do', async (_ctx, n: number) => ran.add(n))
     await t.work({ concurrency: 5 })
     const acknowledged: number[] = []
     const refused: number[] = []
@@ -121,10 +121,10 @@ onPostgres('a failover', () => {
     LIMIT,
     async () => {
       const { t, failOver, cutOff } = await pair({ isSynchronous: false })
-      const begun = new Heard<string>()
+      const begun = new Collector<string>()
       const { opened, open } = gate()
       const job = t.hq.job('Do', async (_ctx, name: string) => {
-        begun.say(name)
+        begun.add(name)
         if (name === 'ends later') await opened
       })
       await t.work({ concurrency: 1 })
@@ -152,10 +152,10 @@ onPostgres('a failover', () => {
     LIMIT,
     async () => {
       const { t, failOver, cutOff } = await pair({ isSynchronous: false })
-      const begun = new Heard<string>()
+      const begun = new Collector<string>()
       const { opened, open } = gate()
       const job = t.hq.job('Do', async (_ctx, name: string) => {
-        begun.say(name)
+        begun.add(name)
         if (name.startsWith('former')) await opened
       })
       // More than a standby is ahead with the numbers of a sequence.
@@ -183,7 +183,7 @@ onPostgres('a failover', () => {
     LIMIT,
     async () => {
       const { t, failOver, cutOff } = await pair({ isSynchronous: false })
-      const begun = new Heard<string>()
+      const begun = new Collector<string>()
       const { opened, open } = gate()
       const running = new Set<string>()
       const twice: string[] = []
@@ -191,7 +191,7 @@ onPostgres('a failover', () => {
         const [[id, [payload]]] = [...batch] as [[string, [string]]]
         if (running.has(id)) twice.push(id)
         running.add(id)
-        begun.say(`${id} ${payload}`)
+        begun.add(`${id} ${payload}`)
         if (payload === 'former') await opened
         running.delete(id)
       })

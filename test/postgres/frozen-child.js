@@ -2,9 +2,9 @@
 import { Highkiq } from 'highkiq'
 
 const hq = new Highkiq({ url: process.argv[2] })
-const say = (is) => process.stdout.write(`${JSON.stringify({ is, pid: process.pid })}\n`)
+const emit = (type) => process.stdout.write(`${JSON.stringify({ type, pid: process.pid })}\n`)
 hq.onError(() => {})
-hq.job('J', () => say('ran'))
+hq.job('J', () => emit('ran'))
 await hq.worker({ queues: ['default'], timeout: 1 }).start()
-process.once('SIGTERM', () => hq.close().then(() => say('closed')))
+process.once('SIGTERM', () => hq.close().then(() => emit('closed')))
 await hq.push({ class: 'J', args: [] })

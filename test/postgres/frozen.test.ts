@@ -20,10 +20,10 @@ onPostgres('a frozen server', () => {
     const server = await startPostgres()
     onTestFinished(() => server.remove())
     const child = new Child(server.url(), {}, '../postgres/frozen-child.js')
-    await child.tells('ran')
+    await child.waitFor('ran')
     await freeze(server)
     child.process.kill('SIGTERM')
-    await promptly(15, child.tells('closed'))
+    await promptly(15, child.waitFor('closed'))
     expect(await promptly(2, child.exited)).toEqual({ code: 0, signal: null })
   })
 

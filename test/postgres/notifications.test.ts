@@ -5,7 +5,7 @@ import { openStore } from '#dist/store/open.js'
 import { channelOf } from '#dist/store/postgres/server/notifier.js'
 import { type Bench, NOW, toQueue, withBench } from '../conformance/bench.ts'
 import { postgres } from '../conformance/postgres.ts'
-import { Heard, until } from '../engine/bench.ts'
+import { Collector, until } from '../engine/bench.ts'
 import { startAnswerProxy } from './answer-proxy.ts'
 import { onPostgres } from './suite.ts'
 
@@ -63,9 +63,9 @@ interface Setup {
 async function withStoreBehindProxy(use: (setup: Setup) => Promise<void>): Promise<void> {
   await withBench(postgres, async (t) => {
     await t.store.open()
-    const payloads = new Heard<string>()
+    const payloads = new Collector<string>()
     const client = new pg.Client(t.url)
-    client.on('notification', ({ payload = '' }) => payloads.say(payload))
+    client.on('notification', ({ payload = '' }) => payloads.add(payload))
     await client.connect()
     const proxy = await startAnswerProxy(t.url)
     const store = openStore(proxy.url)

@@ -1,6 +1,6 @@
 import { BusinessFailure } from 'highkiq'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Bench, bench, Heard } from '../engine/bench.ts'
+import { type Bench, bench, Collector } from '../engine/bench.ts'
 import { suiteWith } from '../programs/suite.ts'
 import { startPgBouncer } from './pgbouncer.ts'
 import { pgbouncer, postgres } from './program.ts'
@@ -27,15 +27,15 @@ suiteWith([postgres, pgbouncer], 'behind PgBouncer', () => {
 
     test('two workers run jobs of all kinds once, and the counts are exact', async () => {
       const t = await start()
-      const ran = new Heard<string>()
+      const ran = new Collector<string>()
       const define = ({ hq }: Bench) => {
-        hq.job('Plain', (_ctx, n: number) => ran.say(`plain ${n}`))
+        hq.job('Plain', (_ctx, n: number) => ran.add(`plain ${n}`))
         hq.job('Again', { retryIn: () => 0.1 }, (ctx) => {
           if (ctx.attempt === 1) throw new Error('once')
-          ran.say('again')
+          ran.add('again')
         })
         hq.ordered('Sync', async (_ctx, batch) => {
-          for (const [id, payloads] of batch) ran.say(`ordered ${id} ${payloads}`)
+          for (const [id, payloads] of batch) ran.add(`ordered ${id} ${payloads}`)
         })
         return hq.job('Row', (_ctx, n: number) => {
           if (n % 10 === 0) throw new BusinessFailure('not this one')
@@ -55,9 +55,9 @@ suiteWith([postgres, pgbouncer], 'behind PgBouncer', () => {
       )
       const { counts, state } = await task.wait({ every: 20 })
       expect({ counts, state }).toMatchObject({ counts: { finished: ROWS * 0.9, failed: ROWS * 0.1 }, state: 'done' })
-      const said = (await ran.atLeast(JOBS + 2)).toSorted()
+      const all = (await ran.atLeast(JOBS + 2)).toSorted()
       await t.settled()
-      expect(said).toEqual(['again', 'ordered 1 a', ...Array.from({ length: JOBS }, (_, n) => `plain ${n}`)].toSorted())
+      expect(all).toEqual(['again', 'ordered 1 a', ...Array.from({ length: JOBS }, (_, n) => `plain ${n}`)].toSorted())
       expect(t.errors.filter(({ error }) => error.message !== 'once')).toEqual([])
       expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: JOBS + 2 + ROWS, dead: 0, retries: 0 })
     })

@@ -10,7 +10,7 @@ import { openStore } from '#dist/store/open.js'
 import { writerLockOf } from '#dist/store/postgres/server/lock.js'
 import { job, NOW, retry, toQueue, withBench } from '../conformance/bench.ts'
 import { postgres } from '../conformance/postgres.ts'
-import { type Bench, bench, gate, Heard, until } from '../engine/bench.ts'
+import { type Bench, bench, Collector, gate, until } from '../engine/bench.ts'
 import { kindsOfPushes } from './kinds-of-pushes.ts'
 import { type PostgresServer, startPostgres } from './server.ts'
 import { onPostgres } from './suite.ts'
@@ -23,11 +23,11 @@ async function configure(server: PostgresServer, name: string, value: string | n
 
 /** Starts a job that ends when `open` is called. */
 async function withHeldJob(t: Bench) {
-  const ran = new Heard<number>()
+  const ran = new Collector<number>()
   const { opened, open } = gate()
-  const job = t.hq.job('J', (_ctx, n: number, _ballast: string) => ran.say(n))
+  const job = t.hq.job('J', (_ctx, n: number, _ballast: string) => ran.add(n))
   const held = t.hq.job('Held', async () => {
-    ran.say(-1)
+    ran.add(-1)
     await opened
   })
   await t.work()
@@ -249,8 +249,8 @@ if (canMount) {
       await server.query(`CREATE TABLESPACE small LOCATION '${disk}'`)
       await server.query('CREATE DATABASE small TABLESPACE small')
       const t = bench({ url: server.url('', 'small') })
-      const ran = new Heard<number>()
-      const job = t.hq.job('J', (_ctx, n: number, _ballast: string) => ran.say(n))
+      const ran = new Collector<number>()
+      const job = t.hq.job('J', (_ctx, n: number, _ballast: string) => ran.add(n))
       const ballast = randomBytes(1500).toString('hex')
       let stored = 0
       const refused = await (async () => {

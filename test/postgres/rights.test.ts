@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { Statements } from '#dist/store/postgres/server/database.js'
 import { sql } from '#dist/store/postgres/sql.generated.js'
-import { bench, Heard, until } from '../engine/bench.ts'
+import { bench, Collector, until } from '../engine/bench.ts'
 import { type PostgresServer, startPostgres } from './server.ts'
 import { onPostgres } from './suite.ts'
 
@@ -45,18 +45,18 @@ onPostgres('the roles of docs/postgres.md', () => {
 
   test('the app pushes and runs jobs of all kinds with the rights of its role', async () => {
     const t = bench({ url })
-    const ran = new Heard<unknown>()
+    const ran = new Collector<unknown>()
     const job = t.hq.job('Do', { keepResult: 60, keepFinished: true }, async (_ctx, n: number) => {
-      ran.say(n)
+      ran.add(n)
       return n
     })
-    const once = t.hq.job('Once', { unique: { for: '1h' } }, (_ctx, n: number) => ran.say(n))
+    const once = t.hq.job('Once', { unique: { for: '1h' } }, (_ctx, n: number) => ran.add(n))
     const failing = t.hq.job('Fail', { retryIn: () => 0.1 }, ({ attempt }) => {
       if (attempt === 1) throw new Error('once')
-      ran.say('failed once')
+      ran.add('failed once')
     })
-    const limited = t.hq.job('Limited', { limit: { concurrency: 1 } }, (_ctx, n: number) => ran.say(n))
-    const sync = t.hq.ordered('Sync', { shards: 1 }, async (_ctx, batch) => void ran.say([...batch.keys()]))
+    const limited = t.hq.job('Limited', { limit: { concurrency: 1 } }, (_ctx, n: number) => ran.add(n))
+    const sync = t.hq.ordered('Sync', { shards: 1 }, async (_ctx, batch) => void ran.add([...batch.keys()]))
     const worker = await t.work({ leaseSeconds: 1 })
     const jid = await job.performAsync(1)
     await job.performIn(0.1, 2)

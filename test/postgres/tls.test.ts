@@ -2,7 +2,7 @@ import { chownSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { bench, Heard } from '../engine/bench.ts'
+import { bench, Collector } from '../engine/bench.ts'
 import { makeCertificate, openssl } from '../programs/openssl.ts'
 import { suiteWith } from '../programs/suite.ts'
 import { postgres } from './program.ts'
@@ -23,8 +23,8 @@ suiteWith([postgres, openssl], 'PostgreSQL over TLS', () => {
     await server.query('ALTER SYSTEM SET ssl = on')
     await server.query('SELECT pg_reload_conf()')
     const t = bench({ url: server.url(`?sslmode=verify-full&sslrootcert=${certificate}`) })
-    const ran = new Heard<number>()
-    const job = t.hq.job('Do', (_ctx, n: number) => ran.say(n))
+    const ran = new Collector<number>()
+    const job = t.hq.job('Do', (_ctx, n: number) => ran.add(n))
     const worker = await t.work({ leaseSeconds: 1 })
     await job.performAsync(1)
     expect(await ran.atLeast(1)).toEqual([1])

@@ -3,7 +3,7 @@ import { type OpenBatch, PushError, type SqlFunction, type SqlPool } from 'highk
 import { fake } from 'highkiq/testing'
 import pg from 'pg'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Bench, bench, Heard, promptly } from '../engine/bench.ts'
+import { type Bench, bench, Collector, promptly } from '../engine/bench.ts'
 import { startAnswerProxy } from './answer-proxy.ts'
 import { newSchema, sharedPostgres } from './server.ts'
 import { onPostgres } from './suite.ts'
@@ -101,8 +101,8 @@ onPostgres('a transaction of the app', () => {
     const t = await shop()
     const { J, Unique } = jobsOf(t)
     const [client, listener] = [await t.connect(), await t.connect()]
-    const heard = new Heard<string>()
-    listener.on('notification', ({ payload = '' }) => heard.say(payload))
+    const received = new Collector<string>()
+    listener.on('notification', ({ payload = '' }) => received.add(payload))
     await t.hq.store.open()
     await listener.query(`LISTEN "highkiq ${t.schema}"`)
     for (const unique of [false, true]) {
@@ -115,14 +115,14 @@ onPostgres('a transaction of the app', () => {
         return 'value'
       })
       expect(value).toBe('value')
-      expect([await t.jobs(), await t.orders(), heard.all]).toEqual([[], unique ? [0] : [], []])
+      expect([await t.jobs(), await t.orders(), received.all]).toEqual([[], unique ? [0] : [], []])
       await client.query('COMMIT')
       expect(await t.jobs()).toEqual(unique ? [1, 2, 3, 4, 5] : [1, 2, 3, 5])
-      expect(JSON.parse((await heard.atLeast(1))[0] as string)).toEqual(['', 'default'])
-      heard.all.length = 0
+      expect(JSON.parse((await received.atLeast(1))[0] as string)).toEqual(['', 'default'])
+      received.all.length = 0
       await t.hq.queue('default').clear()
       await listener.query('SELECT 1')
-      heard.all.length = 0
+      received.all.length = 0
     }
     expect(await t.orders()).toEqual([0, 1])
   })
@@ -223,8 +223,8 @@ onPostgres('a transaction of the app', () => {
 
   test('a long transaction with plain jobs keeps nobody waiting', async () => {
     const t = await shop()
-    const ran = new Heard<unknown>()
-    const J = t.hq.job('J', async (_ctx, n: unknown) => ran.say(n))
+    const ran = new Collector<unknown>()
+    const J = t.hq.job('J', async (_ctx, n: unknown) => ran.add(n))
     const { Unique, Tracked } = jobsOf({ ...t, hq: t.another().hq })
     await J.performAsync('before')
     const client = await t.connect()
@@ -328,8 +328,8 @@ onPostgres('a transaction of the app', () => {
     const t = await shop()
     const { J, Unique } = jobsOf(t)
     const listener = await t.connect()
-    const heard = new Heard<string>()
-    listener.on('notification', ({ payload = '' }) => heard.say(payload))
+    const received = new Collector<string>()
+    listener.on('notification', ({ payload = '' }) => received.add(payload))
     await t.hq.store.open()
     await listener.query(`LISTEN "highkiq ${t.schema}"`)
     const failing = t.hq.transaction(t.pool, async () => {
@@ -338,23 +338,23 @@ onPostgres('a transaction of the app', () => {
     })
     await expect(failing).rejects.toThrow('no')
     await t.hq.transaction(t.pool, () => J.performAsync(1))
-    expect(JSON.parse((await heard.atLeast(1))[0] as string)).toEqual([expect.any(String), 'default'])
+    expect(JSON.parse((await received.atLeast(1))[0] as string)).toEqual([expect.any(String), 'default'])
     await t.hq.transaction(t.pool, () => Unique.set({ queue: 'other' }).performAsync(1))
-    expect(JSON.parse((await heard.atLeast(2))[1] as string)).toEqual([expect.any(String), 'other'])
+    expect(JSON.parse((await received.atLeast(2))[1] as string)).toEqual([expect.any(String), 'other'])
   })
 
   test('a process that is frozen before the commit of a pool loses its transaction, and the others go on', async () => {
     const t = await shop()
     const { Unique } = jobsOf(t)
     const client = await t.connect()
-    const stored = new Heard<void>()
+    const stored = new Collector<void>()
     const frozen: SqlPool = {
       totalCount: 1,
       connect: async () => ({
         release: () => {},
         async query(text, values) {
           if (text === 'COMMIT') {
-            stored.say()
+            stored.add()
             await new Promise((resolve) => client.once('end', resolve))
           }
           return client.query(text, values)

@@ -1,7 +1,7 @@
 import { expect, type TestContext, test } from 'vitest'
 import { lua } from '#dist/store/redis/lua.generated.js'
 import { NEEDED_COMMANDS } from '#dist/store/redis/server/rights.js'
-import { bench, Heard, until } from '../engine/bench.ts'
+import { bench, Collector, until } from '../engine/bench.ts'
 import { leastRights } from './least-rights.ts'
 import { startServer } from './server.ts'
 import { onRedis } from './suite.ts'
@@ -18,14 +18,14 @@ onRedis('a Redis user with few rights', () => {
 
   test('without rights to channels, the default of Redis 7, all works; other processes only notice changes later', async (context) => {
     const { server, t } = await as(context, ['~*', '+@all', 'resetchannels'])
-    const ran = new Heard<string>()
+    const ran = new Collector<string>()
     const job = t.hq.job('Do', { keepResult: 60 }, async (_ctx, word: string) => {
-      ran.say(word)
+      ran.add(word)
       return word
     })
     const failing = t.hq.job('Fail', { retryIn: () => 0.1 }, ({ attempt }) => {
       if (attempt === 1) throw new Error('once')
-      ran.say('failed once')
+      ran.add('failed once')
     })
     await t.hq.queue('default').pause()
     expect(await t.hq.queue('default').isPaused()).toBe(true)
@@ -44,8 +44,8 @@ onRedis('a Redis user with few rights', () => {
 
   test('the rights in the docs are enough, and none is superfluous', async (context) => {
     const { server, t } = await as(context, leastRights, '?namespace=app')
-    const ran = new Heard<number>()
-    const job = t.hq.job('Do', async (_ctx, n: number) => ran.say(n))
+    const ran = new Collector<number>()
+    const job = t.hq.job('Do', async (_ctx, n: number) => ran.add(n))
     const worker = await t.work()
     await job.performAsync(1)
     await job.performIn(0.1, 2)

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { bench, gate, Heard, promptly, until } from '../engine/bench.ts'
+import { bench, Collector, gate, promptly, until } from '../engine/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
@@ -95,8 +95,8 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     const t = app()
     await redis.sadd('processes', 'ruby:1:aa')
     await redis.hset('ruby:1:aa', { info: '{"hostname":"ruby"}', beat: Date.now() / 1000, busy: 0, quiet: 'false' })
-    const ran = new Heard<string>()
-    const J = t.hq.job('J', async (_ctx, name: string) => ran.say(name))
+    const ran = new Collector<string>()
+    const J = t.hq.job('J', async (_ctx, name: string) => ran.add(name))
     expect(await t.hq.cancel('order-7')).toBe('requested')
     expect(await t.hq.store.cancellations.among(['order-7'])).toEqual(['order-7'])
     await redis.del('it-order-7')
@@ -109,14 +109,14 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
 
   test('an iterable job stops when Sidekiq cancels it', async () => {
     const t = app()
-    const began = new Heard<string>()
-    const told = new Heard<string>()
+    const began = new Collector<string>()
+    const told = new Collector<string>()
     const J = t.hq.iterable('J', {
       enumerate: () => [[1, 1] as const],
       async each(ctx) {
-        began.say(ctx.jid)
+        began.add(ctx.jid)
         await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
-        told.say(ctx.signal.reason.code)
+        told.add(ctx.signal.reason.code)
         throw ctx.signal.reason
       },
     })
@@ -131,12 +131,12 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
 
   test('while nothing is cancelled a worker reads only the version of the cancellations', async () => {
     const t = app()
-    const began = new Heard<string>()
-    const told = new Heard<string>()
+    const began = new Collector<string>()
+    const told = new Collector<string>()
     const J = t.hq.job('J', async (ctx) => {
-      began.say(ctx.jid)
+      began.add(ctx.jid)
       await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
-      told.say(ctx.jid)
+      told.add(ctx.jid)
       throw ctx.signal.reason
     })
     const jids = (await J.performBulk(Array.from({ length: 50 }, () => []))) as string[]
@@ -205,8 +205,8 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
 
   test('no job of a queue that Sidekiq Pro has paused starts, and they start after Sidekiq Pro has resumed it', async () => {
     const t = app()
-    const ran = new Heard<number>()
-    const J = t.hq.job('J', async (_ctx, n: number) => ran.say(n))
+    const ran = new Collector<number>()
+    const J = t.hq.job('J', async (_ctx, n: number) => ran.add(n))
     await t.work()
     await J.performAsync(0)
     await ran.atLeast(1)
@@ -282,9 +282,9 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
 
   test('idle workers requeue a job of a paused queue, and none starts it', async () => {
     const t = app()
-    const ran = new Heard<number>()
+    const ran = new Collector<number>()
     const apps = [t, app(), app(), app()]
-    for (const { hq } of apps) hq.job('J', async (_ctx, n: number) => ran.say(n))
+    for (const { hq } of apps) hq.job('J', async (_ctx, n: number) => ran.add(n))
     for (const one of apps) await one.work({ queues: ['default', 'low'] })
     await until(async () => String(await redis.client('LIST')).match(/cmd=blmove/g)?.length === 8)
     await redis.sadd('paused', 'default', 'low')
@@ -300,9 +300,9 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
   test('jobs fetched while the cancellations cannot be read are requeued, and start once they can', async () => {
     const t = app()
     const { opened, open } = gate()
-    const ran = new Heard<number>()
+    const ran = new Collector<number>()
     const J = t.hq.job('J', async (_ctx, n: number) => {
-      ran.say(n)
+      ran.add(n)
       await opened
     })
     await J.performBulk([[1], [2], [3]])

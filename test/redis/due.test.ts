@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { bench, Heard, promptly, until } from '../engine/bench.ts'
+import { bench, Collector, promptly, until } from '../engine/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
@@ -16,8 +16,8 @@ onRedis('due jobs beside a key of another type', () => {
     const t = bench({ url: server.url(++database) })
     const redis = new Redis(server.url(database))
     onTestFinished(() => redis.disconnect())
-    const ran = new Heard<string>()
-    const J = t.hq.job('J', async (_ctx, name: string) => ran.say(name))
+    const ran = new Collector<string>()
+    const J = t.hq.job('J', async (_ctx, name: string) => ran.add(name))
     return { ...t, redis, ran, J }
   }
 

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, type MockInstance, test, vi } from 'vitest'
-import { bench, gate, Heard, promptly, until } from '../engine/bench.ts'
+import { bench, Collector, gate, promptly, until } from '../engine/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
@@ -42,8 +42,8 @@ onRedis('an idle fleet', () => {
 
   test('a job that wakes a worker with many queues costs one blocking command, and ends no other', async () => {
     const t = bench({ url: server.url(1) })
-    const ran = new Heard<number>()
-    const J = t.hq.job('J', async (_ctx, n: number) => ran.say(n))
+    const ran = new Collector<number>()
+    const J = t.hq.job('J', async (_ctx, n: number) => ran.add(n))
     await t.work({ queues: QUEUES, concurrency: QUEUES.length })
     const redis = new Redis(server.port)
     const calls = async (command: string) => {
@@ -66,9 +66,9 @@ onRedis('an idle fleet', () => {
   test('a job that ends while its worker waits for others is settled at once, and the wait goes on', async () => {
     const t = bench({ url: server.url(3) })
     const { opened, open } = gate()
-    const ran = new Heard<number>()
+    const ran = new Collector<number>()
     const J = t.hq.job('J', async (_ctx, n: number) => {
-      ran.say(n)
+      ran.add(n)
       await opened
     })
     await t.work({ queues: QUEUES, concurrency: 2 * QUEUES.length })
@@ -87,8 +87,8 @@ onRedis('an idle fleet', () => {
 
   test('jobs that arrive in several queues at once all start soon', async () => {
     const t = bench({ url: server.url(2) })
-    const ran = new Heard<number>()
-    const J = t.hq.job('J', async (_ctx, n: number) => ran.say(n))
+    const ran = new Collector<number>()
+    const J = t.hq.job('J', async (_ctx, n: number) => ran.add(n))
     await t.work({ queues: QUEUES, concurrency: 5 })
     for (let round = 1; round <= 20; round++) {
       await Promise.all(QUEUES.map((queue, n) => J.set({ queue }).performAsync(n)))

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Limit, LimitStore } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
-import { bench, gate, Heard, until } from '../engine/bench.ts'
+import { bench, Collector, gate, until } from '../engine/bench.ts'
 import { startServer } from './server.ts'
 import { onRedis } from './suite.ts'
 
@@ -117,12 +117,12 @@ onRedis('limits on Redis', () => {
     const t = bench({ url: server.url() })
     const api = t.hq.limit('api', { concurrency: 1 })
     const { opened, open } = gate()
-    const ran = new Heard<string>()
+    const ran = new Collector<string>()
     const First = t.hq.job('First', { limit: api }, async () => {
-      ran.say('first')
+      ran.add('first')
       await opened
     })
-    const Job = t.hq.job('Job', { limit: api }, async ({ queue }) => ran.say(queue))
+    const Job = t.hq.job('Job', { limit: api }, async ({ queue }) => ran.add(queue))
     await t.work({ concurrency: 5, queues: ['default', 'broken', 'good'] })
     await First.performAsync()
     await ran.atLeast(1)

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import type { PushItem } from '#dist/store/contract.js'
 import { job, NOW, requestOf, toQueue } from '../conformance/bench.ts'
 import { change, jidOf, rows, spec, taskId } from '../conformance/tasks/tracked.ts'
-import { bench, gate, Heard, until } from '../engine/bench.ts'
+import { bench, Collector, gate, until } from '../engine/bench.ts'
 import { contents, faultsOf, locationsOf } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
@@ -72,20 +72,20 @@ onRedis('a server without memory', () => {
 
   test('jobs that wait for room in a limit run, and a check of a limit can be postponed', async () => {
     const { hq, work } = app()
-    const heard = new Heard<number>()
+    const ran = new Collector<number>()
     const one = hq.limit('one', { concurrency: 1 })
     const Limited = hq.job('Limited', { limit: one }, async (_ctx, n: number) => {
       await new Promise((resolve) => setImmediate(resolve))
-      heard.say(n)
+      ran.add(n)
     })
     await Limited.performBulk([1, 2, 3, 4].map((n): [number] => [n]))
     await choke()
     // The worker lists itself for the first time.
     await work({ leaseSeconds: 1 })
-    await heard.atLeast(4)
+    await ran.atLeast(4)
     expect(await hq.store.limits.postpone(['one'], 0)).toBeUndefined()
     await workedOff()
-    expect([...heard.all].sort()).toEqual([1, 2, 3, 4])
+    expect([...ran.all].sort()).toEqual([1, 2, 3, 4])
   })
 
   test('a push meets STORE_FULL, rejects and stores nothing', async () => {
@@ -246,18 +246,18 @@ onRedis('a server without memory', () => {
 
   test('leases are renewed: a running job keeps its worker, and an idle worker does not spin', async () => {
     const [busy, idle] = [app(), app()]
-    const heard = new Heard<string>()
+    const ran = new Collector<string>()
     const { opened, open } = gate()
     for (const { hq } of [busy, idle]) {
       hq.job('Long', async () => {
-        heard.say('long')
+        ran.add('long')
         await opened
       })
-      hq.job('Quick', () => heard.say('quick'))
+      hq.job('Quick', () => ran.add('quick'))
     }
     await busy.hq.jobNamed('Long').performAsync()
     await busy.work({ leaseSeconds: 1, concurrency: 1 })
-    await heard.atLeast(1)
+    await ran.atLeast(1)
     await idle.work({ leaseSeconds: 1 })
     await choke()
     const [began, before] = [await leases(idle), await connections()]
@@ -270,12 +270,12 @@ onRedis('a server without memory', () => {
     await free()
     const at = performance.now()
     await idle.hq.jobNamed('Quick').performAsync()
-    await heard.atLeast(2)
+    await ran.atLeast(2)
     expect(performance.now() - at).toBeLessThan(3000)
     await choke()
     open()
     await workedOff()
-    expect(heard.all).toEqual(['long', 'quick'])
+    expect(ran.all).toEqual(['long', 'quick'])
     expect(await redis.get('stat:processed')).toBe('2')
     expect([...busy.errors, ...idle.errors].filter(({ error }) => error.code === 'LEASE_LOST')).toEqual([])
   })
@@ -314,8 +314,8 @@ onRedis('a server without memory', () => {
 
   test('jobs of a dead process are rescued, and an idle worker runs them', async () => {
     const { hq, work } = app()
-    const heard = new Heard<number>()
-    hq.job('HardJob', (_ctx, n: number) => heard.say(n))
+    const ran = new Collector<number>()
+    hq.job('HardJob', (_ctx, n: number) => ran.add(n))
     await hq.store.jobs.push(
       [1, 2, 3, 4].map((n) => toQueue('q', job(n))),
       NOW,
@@ -326,9 +326,9 @@ onRedis('a server without memory', () => {
     await victim.workers.waitForJobs('victim', ['q'], 1, 1000, new AbortController().signal)
     await choke()
     await work({ leaseSeconds: 1, queues: ['q'] })
-    await heard.atLeast(4)
+    await ran.atLeast(4)
     await workedOff()
-    expect([...heard.all].sort()).toEqual([1, 2, 3, 4])
+    expect([...ran.all].sort()).toEqual([1, 2, 3, 4])
     expect(await redis.get('stat:processed')).toBe('4')
   })
 

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { sure } from '../conformance/bench.ts'
-import { bench, gate, Heard, until } from '../engine/bench.ts'
+import { bench, Collector, gate, until } from '../engine/bench.ts'
 import { contents } from './census.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
@@ -36,8 +36,8 @@ onRedis('leases of version 0.1', () => {
     }
     await redis.sadd(`${prefix}hk:queues`, 'default', 'more')
     await end(ms)
-    const ran = new Heard<number>()
-    t.hq.job('Do', async (_ctx, n: number) => ran.say(n))
+    const ran = new Collector<number>()
+    t.hq.job('Do', async (_ctx, n: number) => ran.add(n))
     const textOf = (n: number) =>
       JSON.stringify({ class: 'Do', args: [n], jid: String(n).padStart(24, '0'), queue: n === 3 ? 'more' : 'default' })
     await redis.hset(key('default', `working:${OLD}`), '1', textOf(1))
@@ -121,7 +121,7 @@ onRedis('leases of version 0.1', () => {
     const store = openStore(t.hq.store.url)
     await redis.del(key('default', 'leases'), key('more', 'leases'))
     const closed = gate()
-    const began = new Heard<string>()
+    const began = new Collector<string>()
     await store.workers.join(OLD, { queues: ['ordered'], seconds: 600, host: '' })
     await store.ordered.define('ordered', 1)
     await store.ordered.join('ordered', OLD)
@@ -141,7 +141,7 @@ onRedis('leases of version 0.1', () => {
     await redis.zadd(key('ordered', 'leases'), Number(seconds) * 1000 + 2000, OLD)
     await redis.sadd('hk:queues', 'ordered')
     t.hq.ordered('ordered', { shards: 1 }, async (_ctx, batch) => {
-      for (const [id] of batch) began.say(id)
+      for (const [id] of batch) began.add(id)
       await closed.opened
     })
     const working = t.work({ leaseSeconds: 1 })

@@ -6,7 +6,7 @@ import { shardOf } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { lua } from '#dist/store/redis/lua.generated.js'
 import { sure } from '../conformance/bench.ts'
-import { Heard } from '../engine/bench.ts'
+import { Collector } from '../engine/bench.ts'
 import { contents } from './census.ts'
 import { commandsDuring, scriptOf } from './monitor.ts'
 import { freePort } from './port.ts'
@@ -442,13 +442,13 @@ onRedis('ordered queues', () => {
 
   test('after a push the worker fetches only from the shard and queue of that push', async () => {
     const hq = new Highkiq({ url: server.url(++scenes) })
-    const heard = new Heard<string>()
-    const [one] = ['One', 'Two'].map((name) => hq.ordered(name, { shards: 4 }, () => heard.say(name)))
+    const ran = new Collector<string>()
+    const [one] = ['One', 'Two'].map((name) => hq.ordered(name, { shards: 4 }, () => ran.add(name)))
     const worker = hq.worker({ pollInterval: 1 })
     await worker.start()
     await expect.poll(async () => (await sure(one).stats()).shards.every(({ owner }) => owner)).toBe(true)
     await sure(one).performAsync({ id: ZERO[0] })
-    await heard.atLeast(1)
+    await ran.atLeast(1)
     await expect.poll(async () => (await sure(one).stats()).processed).toBe(1)
     const asked: [string, number[]][] = []
     const { store } = hq
@@ -464,7 +464,7 @@ onRedis('ordered queues', () => {
     for (let n = 2; n < 6 && !isAlone; n++) {
       asked.splice(0)
       await sure(one).performAsync({ id: ONE[0] })
-      await heard.atLeast(n)
+      await ran.atLeast(n)
       isAlone = asked.length > 0 && asked.every(([name, shards]) => name === queue && shards.every((s) => s === shard))
     }
     expect(isAlone).toBe(true)

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis'
 import { expect, type TestContext, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { lua } from '#dist/store/redis/lua.generated.js'
-import { gate, Heard, recorder, until } from '../engine/bench.ts'
+import { Collector, gate, recorder, until } from '../engine/bench.ts'
 import { contents, faultsOf, locationsOf } from './census.ts'
 import { startProxy } from './proxy.ts'
 import { type RedisServer, startServer } from './server.ts'
@@ -73,8 +73,8 @@ onRedis('a server in trouble', () => {
       proxy.onRequest(isJoin, 'cut-before-reply'),
       proxy.onRequest(isJoin, 'cut-after-request'),
     ]
-    const ran = new Heard<number>()
-    const job = hq.job('Do', async (_ctx, n: number) => ran.say(n))
+    const ran = new Collector<number>()
+    const job = hq.job('Do', async (_ctx, n: number) => ran.add(n))
     await hq.worker({ leaseSeconds: 5, pollInterval: 0.1 }).start()
     await Promise.all(cuts.map(({ happened }) => happened))
     await job.performAsync(1)
@@ -153,7 +153,7 @@ class Scene {
   readonly stored: number[] = []
   readonly unsure: number[] = []
   readonly refused: number[] = []
-  readonly ran = new Heard<number>()
+  readonly ran = new Collector<number>()
   readonly errors: string[] = []
   finish = () => {}
   #tried = 0
@@ -169,11 +169,11 @@ class Scene {
     for (const hq of this.#apps) {
       hq.onError((error) => void this.errors.push(String((error as { code?: string }).code ?? error)))
       hq.job('Held', async (_ctx, n: number) => {
-        this.ran.say(n)
+        this.ran.add(n)
         await opened
       })
     }
-    const [job] = this.#apps.map((hq) => hq.job('Quick', (_ctx, n: number) => this.ran.say(n)))
+    const [job] = this.#apps.map((hq) => hq.job('Quick', (_ctx, n: number) => this.ran.add(n)))
     this.#job = job as Job<[n: number], void>
   }
 

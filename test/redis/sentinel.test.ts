@@ -5,7 +5,7 @@ import type { Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { job, NOW, toQueue } from '../conformance/bench.ts'
 import { PRODUCER, rows, spec } from '../conformance/tasks/tracked.ts'
-import { Heard, recorder, until } from '../engine/bench.ts'
+import { Collector, recorder, until } from '../engine/bench.ts'
 import { startProxy } from './proxy.ts'
 import { type RedisServer, startSentinel, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
@@ -128,13 +128,13 @@ interface Acknowledged {
 /** An app that pushes until it is stopped. */
 class Pusher {
   readonly hq: Highkiq
-  readonly ran = new Heard<string>()
+  readonly ran = new Collector<string>()
   readonly acknowledged: Acknowledged[] = []
   readonly #job: Job<[], void>
 
   constructor(options: HighkiqOptions) {
     this.hq = new Highkiq({ logger: recorder(), ...options })
-    this.#job = this.hq.job('Do', async ({ jid }) => this.ran.say(jid))
+    this.#job = this.hq.job('Do', async ({ jid }) => this.ran.add(jid))
   }
 
   async push(wanted: () => boolean): Promise<void> {

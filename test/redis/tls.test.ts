@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { bench, Heard } from '../engine/bench.ts'
+import { bench, Collector } from '../engine/bench.ts'
 import { makeCertificate, openssl } from '../programs/openssl.ts'
 import { suiteWith } from '../programs/suite.ts'
 import { freePort } from './port.ts'
@@ -25,8 +25,8 @@ suiteWith([redis, openssl], 'Redis over TLS', () => {
     onTestFinished(() => server.remove())
     const url = `rediss://127.0.0.1:${port}`
     const t = bench({ url, redis: { tls: { ca: readFileSync(certificate) } } })
-    const ran = new Heard<number>()
-    const job = t.hq.job('Do', (_ctx, n: number) => ran.say(n))
+    const ran = new Collector<number>()
+    const job = t.hq.job('Do', (_ctx, n: number) => ran.add(n))
     const worker = await t.work({ leaseSeconds: 1 })
     await job.performAsync(1)
     expect(await ran.atLeast(1)).toEqual([1])

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { driverName, openDriver } from '#dist/store/sqlite/file/driver.js'
 import { isOpenTwice } from '#dist/store/sqlite/file/libraries.js'
-import { Heard } from '../engine/bench.ts'
+import { Collector } from '../engine/bench.ts'
 
 /** Only Linux tells which files a process has open, and Node 20 has one library. */
 const canTell = process.platform === 'linux' && driverName() === 'node'
@@ -28,10 +28,10 @@ test.runIf(canTell)('a store warns when a second SQLite library of its process h
   onTestFinished(() => other.close())
   other.exec('PRAGMA journal_mode = WAL')
   other.exec('CREATE TABLE theirs (id)')
-  const heard = new Heard<string>()
-  const store = open(path, (message) => heard.say(message))
+  const received = new Collector<string>()
+  const store = open(path, (message) => received.add(message))
   await store.open()
-  const [warning] = await heard.atLeast(1)
+  const [warning] = await received.atLeast(1)
   expect(warning).toContain(`${path} is open in this process with two SQLite libraries`)
   const found = (await store.diagnose?.())?.filter(({ check }) => check === 'libraries')
   expect(found).toMatchObject([{ severity: 'error', text: expect.stringContaining('two SQLite libraries') }])

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BusinessFailure, type Task, type TaskStatus } from 'highkiq'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { all, bench, gate, Heard, until } from '../engine/bench.ts'
+import { all, bench, Collector, gate, until } from '../engine/bench.ts'
 
 const rows = (n: number) => Array.from({ length: n }, (_, i): [number] => [i])
 const statuses = async (task: Task) => (await all(task.events())).map(({ status }) => status)
@@ -107,11 +107,11 @@ describe('retry', () => {
 
   test('of two concurrent retries one runs the rows', async () => {
     const { hq, work } = bench()
-    const ran = new Heard<number>()
+    const ran = new Collector<number>()
     let strict = true
     const Row = hq.job('Row', async (_ctx, n: number) => {
       if (strict) throw new BusinessFailure('no')
-      ran.say(n)
+      ran.add(n)
     })
     const task = await hq.tasks.create(Row, rows(20))
     await work()
@@ -160,11 +160,11 @@ describe('pause and limits', () => {
     const { hq, work } = bench()
     let running = 0
     let most = 0
-    const begun = new Heard<number>()
+    const begun = new Collector<number>()
     const first = gate()
     const Row = hq.job('Row', async (_ctx, n: number) => {
       most = Math.max(most, ++running)
-      begun.say(n)
+      begun.add(n)
       await first.opened
       running--
     })
@@ -215,30 +215,30 @@ describe('pause and limits', () => {
 describe('cancel and delete', () => {
   test('waiting rows are cancelled, and a running row gets an abort', async () => {
     const { hq, work } = bench()
-    const begun = new Heard<number>()
-    const heard = new Heard<unknown>()
+    const begun = new Collector<number>()
+    const aborted = new Collector<unknown>()
     let strict = true
     const Row = hq.job('Row', async (ctx, n: number) => {
       if (!strict) return
-      begun.say(n)
+      begun.add(n)
       await new Promise<void>((resolve) => ctx.signal.addEventListener('abort', () => resolve()))
-      heard.say(ctx.signal.reason.code)
+      aborted.add(ctx.signal.reason.code)
       ctx.signal.throwIfAborted()
     })
-    const ended = new Heard<unknown[]>()
-    const Done = hq.job('Done', async (_ctx, id: string, run: number) => ended.say([id, run]))
+    const ended = new Collector<unknown[]>()
+    const Done = hq.job('Done', async (_ctx, id: string, run: number) => ended.add([id, run]))
     const task = await hq.tasks.create(Row, rows(1200), { onDone: Done })
     await work({ concurrency: 2 })
     await begun.atLeast(2)
     await task.cancel('enough')
-    await heard.atLeast(2)
+    await aborted.atLeast(2)
     const status = await task.wait({ every: 10 })
     expect(status).toMatchObject({ state: 'cancelled', counts: { cancelled: 1200 }, backlog: 0 })
     expect(status.reason).toBe('enough')
     expect(await ended.atLeast(1)).toEqual([[task.id, 1]])
     // One that was taken just then may have begun: it hears of it at once.
-    await until(() => heard.all.length === begun.all.length)
-    expect(new Set(heard.all)).toEqual(new Set(['JOB_CANCELLED']))
+    await until(() => aborted.all.length === begun.all.length)
+    expect(new Set(aborted.all)).toEqual(new Set(['JOB_CANCELLED']))
     expect(begun.all.length).toBeLessThan(20)
     await sound(task)
 
@@ -250,7 +250,7 @@ describe('cancel and delete', () => {
   test('a task is cancelled while rows are still being added', async () => {
     const { hq } = bench()
     const Row = hq.job('Row', async (_ctx, _n: number) => {})
-    const stored = new Heard<Task>()
+    const stored = new Collector<Task>()
     const more = gate()
     async function* slowly() {
       yield* rows(1000)
@@ -258,7 +258,7 @@ describe('cancel and delete', () => {
       await more.opened
       yield* rows(1000)
     }
-    const adding = hq.tasks.create(Row, slowly(), { onStart: stored.say })
+    const adding = hq.tasks.create(Row, slowly(), { onStart: stored.add })
     const [task] = await stored.atLeast(1)
     await task?.cancel()
     more.open()
@@ -290,8 +290,8 @@ describe('growing', () => {
       if (ctx.attempt === 1) throw new Error('after adding')
       await ctx.task?.add(Leaf, [[n * 10 + 2]])
     })
-    const ended = new Heard<unknown[]>()
-    const Done = hq.job('Done', async (_ctx, id: string, run: number) => ended.say([id, run]))
+    const ended = new Collector<unknown[]>()
+    const Done = hq.job('Done', async (_ctx, id: string, run: number) => ended.add([id, run]))
     const task = await hq.tasks.create(Root, rows(3), { onDone: Done })
     await work()
     const status = await task.wait({ every: 10 })
@@ -314,8 +314,8 @@ describe('growing', () => {
 
   test('rows added later have the present options of their job', async () => {
     const { hq, work } = bench()
-    const retries = new Heard<unknown>()
-    const Row = hq.job('Row', async (ctx, _n: number) => retries.say(ctx.payload.retry))
+    const retries = new Collector<unknown>()
+    const Row = hq.job('Row', async (ctx, _n: number) => retries.add(ctx.payload.retry))
     const task = await hq.tasks.create(Row, rows(1))
     await task.add(Row.set({ retry: 3 }), rows(1))
     await task.add(Row, rows(1))
@@ -376,12 +376,12 @@ describe('callbacks', () => {
     const Row = hq.job('Row', async (_ctx, n: number) => {
       if (strict && n % 2 === 1) throw new BusinessFailure('odd')
     })
-    const done = new Heard<unknown[]>()
-    const failures = new Heard<unknown[]>()
+    const done = new Collector<unknown[]>()
+    const failures = new Collector<unknown[]>()
     const Done = hq.job('Done', { queue: 'callbacks' }, async (_ctx, id: string, run: number) => {
-      done.say([run, (await hq.tasks.get(id).status())?.state])
+      done.add([run, (await hq.tasks.get(id).status())?.state])
     })
-    const Failure = hq.job('Failure', async (_ctx, _id: string, run: number) => failures.say([run]))
+    const Failure = hq.job('Failure', async (_ctx, _id: string, run: number) => failures.add([run]))
     const task = await hq.tasks.create(Row, rows(30), { onDone: Done, onFailure: Failure })
     await work({ queues: ['default', 'callbacks'] })
     expect(await done.atLeast(1)).toEqual([[1, 'done']])
@@ -396,8 +396,8 @@ describe('callbacks', () => {
 
   test('a task without rows is done and pushes its callbacks', async () => {
     const { hq, work } = bench()
-    const done = new Heard<string>()
-    const Done = hq.job('Done', async (_ctx, id: string, _run: number) => done.say(id))
+    const done = new Collector<string>()
+    const Done = hq.job('Done', async (_ctx, id: string, _run: number) => done.add(id))
     const task = await hq.tasks.create(
       hq.job('Row', async (_ctx, _n: number) => {}),
       [],
@@ -462,13 +462,13 @@ describe('an export', () => {
   })
   test('a download that waits has the pages that a running page adds between two reads of the download', async () => {
     const { hq, work } = bench()
-    const [begun, go, more] = [new Heard<number>(), gate(), gate()]
+    const [begun, go, more] = [new Collector<number>(), gate(), gate()]
     const More = hq.job('More', async (_ctx, n: number) => {
       await more.opened
       return [{ n }]
     })
     const Page = hq.job('Page', async (ctx, n: number) => {
-      begun.say(n)
+      begun.add(n)
       await go.opened
       await ctx.task?.add(More, [[n + 1]])
       return [{ n }]

@@ -1,7 +1,7 @@
 import type { JobContext, Task } from 'highkiq'
 import { expect, test } from 'vitest'
 import { TaskMaintenance } from '#dist/tasks/task-maintenance.js'
-import { bench, Child, gate, Heard, until } from '../engine/bench.ts'
+import { bench, Child, Collector, gate, until } from '../engine/bench.ts'
 
 const HOUR = 3600
 
@@ -16,8 +16,8 @@ function counts(some: object) {
 
 test('a deferred row is working until it is finished or failed from outside, and onDone runs once', async () => {
   const t = bench()
-  const done = new Heard<unknown>()
-  const Done = t.hq.job('Done', async (_, task: string, run: number) => done.say([task, run]))
+  const done = new Collector<unknown>()
+  const Done = t.hq.job('Done', async (_, task: string, run: number) => done.add([task, run]))
   const Pay = t.hq.job('Pay', async (ctx, n: number) => {
     expect(await ctx.defer({ within: '2h' })).toBe(true)
     ctx.message(`sent ${n}`)
@@ -50,10 +50,10 @@ test('a deferred row is working until it is finished or failed from outside, and
 
 test('an answer that is faster than the handler is kept, whatever the handler does after it', async () => {
   const t = bench()
-  const ran = new Heard<unknown>()
+  const ran = new Collector<unknown>()
   const { opened, open } = gate()
   const Pay = t.hq.job('Pay', { retry: 3, retryIn: () => 0 }, async (ctx, how: string) => {
-    ran.say([how, ctx.attempt, await ctx.defer()])
+    ran.add([how, ctx.attempt, await ctx.defer()])
     await opened
     if (how === 'throws') throw new Error('no answer from the other system')
     return how
@@ -92,14 +92,14 @@ test('a row is deferred although its handler does not wait for ctx.defer', async
 
 test('the process dies between ctx.defer and the end of its handler: an answer that came counts, else the row runs again', async () => {
   const t = bench()
-  const ran = new Heard<JobContext>()
+  const ran = new Collector<JobContext>()
   const Deferring = t.hq.job('Deferring', async (ctx, _n: number) => {
     expect(await ctx.defer()).toBe(true)
-    ran.say(ctx)
+    ran.add(ctx)
   })
   const task = await t.hq.tasks.create(Deferring, [[0], [1]])
   const child = new Child(t.url, { concurrency: 2, leaseSeconds: 300 })
-  await child.tells('deferred', 2)
+  await child.waitFor('deferred', 2)
   await t.hq.tasks.finish((await eventOf(task, 0)).jid, 'early')
   child.kill('SIGKILL')
   await child.exited
@@ -118,8 +118,8 @@ test('the process dies between ctx.defer and the end of its handler: an answer t
 test('a row that waits for its end is not lost, and becomes an error once, after its deadline; then it can run again', async () => {
   const t = bench()
   let within = '2h'
-  const failed = new Heard<unknown>()
-  const Failed = t.hq.job('Failed', async (_, task: string, _run: number) => failed.say(task))
+  const failed = new Collector<unknown>()
+  const Failed = t.hq.job('Failed', async (_, task: string, _run: number) => failed.add(task))
   const Pay = t.hq.job('Pay', async (ctx) => {
     await ctx.defer({ within })
   })
@@ -189,11 +189,11 @@ test('cancelling a row, a task and a deleted task ends deferred rows, and later 
 
 test('a tracked job can be deferred, and its cancellation while the handler runs cancels it', async () => {
   const t = bench()
-  const began = new Heard<unknown>()
+  const began = new Collector<unknown>()
   const { opened, open } = gate()
   const Pay = t.hq.job('Pay', async (ctx, waits: boolean) => {
     await ctx.defer()
-    began.say(ctx.jid)
+    began.add(ctx.jid)
     if (waits) await opened
   })
   await t.work()
@@ -211,9 +211,9 @@ test('a tracked job can be deferred, and its cancellation while the handler runs
 
 test('what can not be deferred or ended is refused, with the reason', async () => {
   const t = bench()
-  const refused = new Heard<string>()
+  const refused = new Collector<string>()
   const tries = (options?: object) => async (ctx: JobContext) => {
-    refused.say(await ctx.defer(options).then(String, ({ message }) => message))
+    refused.add(await ctx.defer(options).then(String, ({ message }) => message))
     return []
   }
   await t.work({ concurrency: 1 })

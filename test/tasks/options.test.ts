@@ -1,24 +1,24 @@
-/** What is said wrongly is told before anything happens. */
+/** Wrong options are refused before anything happens. */
 import type { Highkiq, Job, Task } from 'highkiq'
 import { expect, test } from 'vitest'
 import { type Bench, bench } from '../engine/bench.ts'
 
 const FILE = Buffer.from('sku\na\nb\n')
 
-interface Said {
+interface Made {
   hq: Highkiq
   Row: Job<[row: object]>
   task: Task
 }
 
-async function made(): Promise<Said & Bench> {
+async function made(): Promise<Made & Bench> {
   const about = bench()
   const Row = about.hq.job('Row', async (_ctx, _row: object) => {})
   const task = await about.hq.tasks.create(Row, [[{}]], { queue: 'nobody' })
   return { ...about, Row, task }
 }
 
-type Ask = (said: Said) => Promise<unknown>
+type Ask = (made: Made) => Promise<unknown>
 const imported =
   (options: unknown): Ask =>
   ({ hq, Row }) =>
@@ -128,13 +128,13 @@ test.each<[what: string, ask: Ask, words: RegExp]>([
   ['download', ({ task }) => task.download({ wait: 1 as never }), /task.download: wait must be true or false/],
   ['reason', ({ task }) => task.cancel(5 as never), /reason must be a string/],
 ])('%s', async (_what, ask, words) => {
-  const said = await made()
-  await expect((async () => ask(said))()).rejects.toMatchObject({
+  const t = await made()
+  await expect((async () => ask(t))()).rejects.toMatchObject({
     code: 'INVALID_OPTION',
     message: expect.stringMatching(words),
   })
   // Nothing was done.
-  expect((await said.hq.tasks.list()).items).toMatchObject([{ id: said.task.id, state: 'running', run: 1, total: 1 }])
+  expect((await t.hq.tasks.list()).items).toMatchObject([{ id: t.task.id, state: 'running', run: 1, total: 1 }])
 })
 
 test('more rows than maxRows are refused; those before stay, and the task shows them', async () => {

@@ -1,7 +1,7 @@
 /** Rejected rows run once more: which, what is counted, and what is refused. */
 import { BusinessFailure, type Highkiq, HighkiqError, type Task } from 'highkiq'
 import { expect, test } from 'vitest'
-import { all, bench, Heard, until } from '../engine/bench.ts'
+import { all, bench, Collector, until } from '../engine/bench.ts'
 
 const NOTHING = { rows: 0, unchanged: 0, finished: 0, open: 0, dropped: 0, refused: 0 }
 const rows = (n: number) => Array.from({ length: n }, (_, i): [number] => [i])
@@ -172,12 +172,12 @@ test('an unknown, repeated or malformed row is refused before any row runs', asy
 
 test('rows of another job run again as its jobs, from a report and with given arguments', async () => {
   const { hq, work } = bench()
-  const ran = new Heard<unknown[]>()
+  const ran = new Collector<unknown[]>()
   let strict = true
   const handler =
     (name: string) =>
     async (ctx: { payload: { tags?: string[] } }, ...args: unknown[]) => {
-      ran.say([name, ctx.payload.tags ?? [], ...args])
+      ran.add([name, ctx.payload.tags ?? [], ...args])
       if (strict) throw new BusinessFailure('no')
     }
   const Price = hq.job('Price', handler('Price'))
@@ -216,11 +216,11 @@ test.each(['csv', 'xlsx', 'ndjson'] as const)(
   async (format) => {
     const { hq, work } = bench()
     let strict = true
-    const ran = new Heard<string>()
+    const ran = new Collector<string>()
     const job = (name: string) =>
       hq.job(name, async (_ctx, ...args: unknown[]) => {
         if (strict) throw new BusinessFailure('no')
-        ran.say(`${name} ${JSON.stringify(args)}`)
+        ran.add(`${name} ${JSON.stringify(args)}`)
       })
     const [Row, Other] = [job('Row'), job('Other')]
     const created = await hq.tasks.create(Row, [[1], ['x']])
@@ -299,8 +299,8 @@ test('an interrupted task stays interrupted after a retry, and can still be resu
     yield* rows(1003)
     throw new Error('the line is dead')
   }
-  const started = new Heard<Task>()
-  await expect(hq.tasks.create(Row, broken(), { onStart: started.say })).rejects.toThrow('the line is dead')
+  const started = new Collector<Task>()
+  await expect(hq.tasks.create(Row, broken(), { onStart: started.add })).rejects.toThrow('the line is dead')
   const [task] = (await started.atLeast(1)) as [Task]
   await work()
   expect(await task.wait({ every: 10 })).toMatchObject({ state: 'interrupted', counts: { finished: 1002, failed: 1 } })
@@ -358,11 +358,11 @@ test('retried error rows leave the dead set, which is not read for other rows', 
   await work()
   await task.wait({ every: 10 })
   strict = false
-  const read = new Heard<string>()
+  const read = new Collector<string>()
   const { search } = hq.store
   const scan = search.scanSet.bind(search)
   search.scanSet = (set, ...rest) => {
-    if (set === 'dead') read.say(set)
+    if (set === 'dead') read.add(set)
     return scan(set, ...rest)
   }
   expect(await task.retry({ status: ['failed'] })).toMatchObject({ rows: 2 })

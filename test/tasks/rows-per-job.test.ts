@@ -1,6 +1,6 @@
 import { BatchFailure, BusinessFailure, type Highkiq, type Payload, Release, Snooze, type Task } from 'highkiq'
 import { expect, test } from 'vitest'
-import { bench, Child, Heard, until } from '../engine/bench.ts'
+import { bench, Child, Collector, until } from '../engine/bench.ts'
 import { collect } from './bench.ts'
 
 const ten = Array.from({ length: 10 }, (_, n) => [n] as [number])
@@ -176,7 +176,7 @@ test('a call whose process was killed is split, so that one row cannot crash the
   })
   const task = await t.hq.tasks.create(Long, [[1], [2], [3]], { rowsPerJob: 3 })
   const child = new Child(t.url, { concurrency: 1 })
-  const [began] = await child.tells('began')
+  const [began] = await child.waitFor('began')
   expect(began).toMatchObject({ n: [1, 2, 3] })
   await until(async () => (await task.status())?.counts.working === 3)
   child.kill('SIGKILL')
@@ -197,9 +197,9 @@ test('a call whose process was killed is split, so that one row cannot crash the
 
 test('cancelling a task aborts its running call, and no other row starts', async () => {
   const { hq, work, settled } = bench()
-  const began = new Heard<number[]>()
+  const began = new Collector<number[]>()
   const Rows = hq.job('Rows', async ({ signal }, rows: number[]) => {
-    began.say(rows)
+    began.add(rows)
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   })
   const task = await hq.tasks.create(Rows, ten, { rowsPerJob: 3, window: 3 })
@@ -239,10 +239,10 @@ test('cancelling a task while a call of two waits starts neither row', async () 
 
 test('rows that are one job with others do not count as waiting for a retry', async () => {
   const { hq, work } = bench()
-  const began = new Heard<number>()
+  const began = new Collector<number>()
   const Rows = hq.job('Rows', { retryIn: () => 3600 }, async ({ signal }, rows: number[]) => {
     if (rows[0] === 0) throw new BatchFailure(new Map([[1, new Error('later')]]))
-    began.say(rows.length)
+    began.add(rows.length)
     await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   })
   const task = await hq.tasks.create(Rows, ten, { rowsPerJob: 4 })
@@ -307,10 +307,10 @@ test('a row that already runs again is left out of an old call, and the others r
 test('rows that are snoozed, released or interrupted stay together', async () => {
   const t = bench()
   const calls: [rows: number[], attempt: number][] = []
-  const began = new Heard<number>()
+  const began = new Collector<number>()
   const Rows = t.hq.job('Rows', async (ctx, rows: number[]) => {
     calls.push([rows, ctx.attempt])
-    began.say(ctx.attempt)
+    began.add(ctx.attempt)
     if (ctx.attempt === 1) throw new Snooze(0.01)
     if (ctx.attempt === 2) throw new Release()
     if (ctx.attempt > 3) return

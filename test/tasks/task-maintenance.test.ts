@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import { TaskMaintenance } from '#dist/tasks/task-maintenance.js'
-import { bench, gate, Heard, until } from '../engine/bench.ts'
+import { bench, Collector, gate, until } from '../engine/bench.ts'
 
 const DAY = 86_400
 
@@ -28,12 +28,12 @@ async function rob({ store }: Highkiq, queue: string, n: number, now: number): P
 }
 
 /** Records the queues and sets that a walk reads; `ms` is the time that each takes. */
-function scansOf({ store }: Highkiq, ms = 0): Heard<string> {
-  const scans = new Heard<string>()
+function scansOf({ store }: Highkiq, ms = 0): Collector<string> {
+  const scans = new Collector<string>()
   for (const name of ['scanQueues', 'scanQueue', 'scanSet'] as const) {
     const scan = (store.search[name] as (...args: unknown[]) => unknown).bind(store.search)
     const heard = async (...args: unknown[]) => {
-      scans.say(String(args[0]))
+      scans.add(String(args[0]))
       await sleep(ms)
       return scan(...args)
     }
@@ -237,11 +237,11 @@ test.each(['store', 'dir'])(
     const { hq, work, raw, settled } = bench()
     const folder = await mkdtemp(join(tmpdir(), 'highkiq-parts-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
-    const [begun, go] = [new Heard<unknown>(), gate()]
+    const [begun, go] = [new Collector<unknown>(), gate()]
     const Page = hq.job('Page', { retry: 0 }, async (_ctx, n: number) => {
       if (n === 0) return [['true']]
       if (n === 99) {
-        begun.say(n)
+        begun.add(n)
         await go.opened
       }
       return [['forged']]

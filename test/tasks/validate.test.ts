@@ -2,7 +2,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { BusinessFailure, Highkiq, type Task } from 'highkiq'
 import { expect, test } from 'vitest'
-import { all, bench, Heard } from '../engine/bench.ts'
+import { all, bench, Collector } from '../engine/bench.ts'
 
 /** A Standard Schema. */
 function schema(validate: (row: Record<string, string>) => unknown) {
@@ -19,8 +19,8 @@ async function report(task: Task): Promise<string> {
 
 test('the schema of a job checks its imports, their dry runs and corrected reports, with the columns of the import', async () => {
   const { hq, work } = bench()
-  const ran = new Heard<unknown>()
-  const Price = hq.job('Price', { validate: priced }, async (_ctx, row: object) => ran.say(row))
+  const ran = new Collector<unknown>()
+  const Price = hq.job('Price', { validate: priced }, async (_ctx, row: object) => ran.add(row))
   const file = Buffer.from('Unit price,Note\n1,a\nx,b\ny,c\n')
   const columns = { 'Unit price': 'price' }
   expect(await hq.tasks.import(Price, file, { columns, dryRun: true })).toMatchObject({ valid: 1, invalid: 2 })
@@ -143,8 +143,8 @@ test('a report without row keys finds its rows by the rowKey column', async () =
 
 test('without the schema of the import its report is refused, and refused rows stay refused', async () => {
   const { hq, work, another } = bench()
-  const ran = new Heard<unknown>()
-  const handler = async (_ctx: unknown, row: object) => ran.say(row)
+  const ran = new Collector<unknown>()
+  const handler = async (_ctx: unknown, row: object) => ran.add(row)
   const Price = hq.job('Price', { validate: priced }, handler)
   const file = Buffer.from('price,note\nx,a\ny,b\n3,c\n')
   const { id } = await hq.tasks.import(Price as never, file)
@@ -175,7 +175,7 @@ test('without the schema of the import its report is refused, and refused rows s
 
 test('a plain retry validates rows again that were refused before any attempt; other rows run unchanged', async () => {
   const { hq, work } = bench()
-  const ran = new Heard<unknown>()
+  const ran = new Collector<unknown>()
   let limit = 5
   const low = schema(({ price = '' }) =>
     Number(price) < limit ? { value: { price: Number(price) } } : { issues: [{ message: 'too much' }] },
@@ -183,7 +183,7 @@ test('a plain retry validates rows again that were refused before any attempt; o
   let isClosed = true
   const Price = hq.job('Price', { validate: low }, async (_ctx, row: object) => {
     if (isClosed) throw new BusinessFailure('closed', { code: 'invalid' })
-    ran.say(row)
+    ran.add(row)
   })
   const columns = { 'Unit price': 'price' }
   const task = await hq.tasks.import(Price as never, Buffer.from('Unit price\n1\n7\n30\n'), { columns })

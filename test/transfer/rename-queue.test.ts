@@ -9,7 +9,7 @@ import type { StoreFactory } from '../conformance/factory.ts'
 import { postgres } from '../conformance/postgres.ts'
 import { redis } from '../conformance/redis.ts'
 import { file } from '../conformance/sqlite.ts'
-import { bench, Child, Heard } from '../engine/bench.ts'
+import { bench, Child, Collector } from '../engine/bench.ts'
 import { onPostgres } from '../postgres/suite.ts'
 import { onRedis } from '../redis/suite.ts'
 
@@ -168,9 +168,9 @@ function suite(factory: StoreFactory) {
 
   test('while workers serve both queues and two processes rename one, each job runs once', async () => {
     const { t, pass } = await open(factory)
-    const ran = new Heard<number>()
+    const ran = new Collector<number>()
     const all = Array.from({ length: 600 }, (_, n) => n)
-    await t.hq.job('J', { queue: 'q' }, async (_, n: number) => ran.say(n)).performBulk(all.map((n) => [n]))
+    await t.hq.job('J', { queue: 'q' }, async (_, n: number) => ran.add(n)).performBulk(all.map((n) => [n]))
     await t.work({ queues: ['q', 'new'], concurrency: 3 })
     await Promise.all([pass(), pass(t.another())])
     await t.settled()
@@ -180,13 +180,13 @@ function suite(factory: StoreFactory) {
   test('while workers serve both queues, the jobs of both have one limit together', async () => {
     const { t, pass } = await open(factory)
     const app = t.another({ queues: { new: { limit: { concurrency: 2 } }, q: { limitOf: 'new' } } })
-    const ran = new Heard<number>()
+    const ran = new Collector<number>()
     let running = 0
     const J = app.hq.job('J', async () => {
       const now = ++running
       await app.hq.stats()
       running--
-      ran.say(now)
+      ran.add(now)
     })
     for (const queue of ['q', 'new']) await J.set({ queue }).performBulk(Array.from({ length: 20 }, () => []))
     await app.work({ queues: ['q', 'new'], concurrency: 6 })

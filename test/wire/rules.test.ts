@@ -1,6 +1,6 @@
 import type { HighkiqError } from 'highkiq'
 import { expect, test } from 'vitest'
-import { bench, gate, Heard, until } from '../engine/bench.ts'
+import { bench, Collector, gate, until } from '../engine/bench.ts'
 import { onRedis } from '../redis/suite.ts'
 import { wires } from './world.ts'
 
@@ -50,12 +50,12 @@ onRedis('on Sidekiq’s wire', () => {
     'while a server takes no writes because %s a push says that nothing is stored, and an ended job is settled later',
     async ([, begin, end]) => {
       const t = wire()
-      const ran = new Heard<number>()
-      t.hq.job('J', (_ctx, n: number) => ran.say(n))
-      const started = new Heard<number>()
+      const ran = new Collector<number>()
+      t.hq.job('J', (_ctx, n: number) => ran.add(n))
+      const started = new Collector<number>()
       const { opened, open } = gate()
       t.hq.job('Held', async () => {
-        started.say(1)
+        started.add(1)
         await opened
       })
       await t.work()
@@ -105,8 +105,8 @@ test('pushes of a job pass the client middleware of its process', async () => {
     job.tenant = 'a'
     return next()
   })
-  const ran = new Heard<unknown>()
-  const Inner = t.hq.job('Inner', (ctx) => ran.say(ctx.payload.tenant))
+  const ran = new Collector<unknown>()
+  const Inner = t.hq.job('Inner', (ctx) => ran.add(ctx.payload.tenant))
   const Outer = t.hq.job('Outer', async () => {
     await Inner.performAsync()
     await Inner.performBulk([[], []])

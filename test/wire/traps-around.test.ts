@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { iterate } from 'highkiq'
 import { expect, test } from 'vitest'
 import { MetricsCollector } from '#dist/metrics/collector.js'
-import { gate, Heard, until } from '../engine/bench.ts'
+import { Collector, gate, until } from '../engine/bench.ts'
 import { onRedis } from '../redis/suite.ts'
 import { wires } from './world.ts'
 
@@ -16,9 +16,9 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
   test('29, 31: minutes are padded only in a minute’s key, and a class name may contain bars', async () => {
     // Ten minutes to nine, UTC, of a day and an hour with one digit.
     const t = wire({ clock: { now: () => Date.UTC(2025, 1, 4, 8, 5, 59) } })
-    const ran = new Heard<number>()
+    const ran = new Collector<number>()
     t.hq.job('My::Job|x', (_ctx, n: number) => {
-      ran.say(n)
+      ran.add(n)
       if (n === 2) throw new Error('no')
     })
     for (const n of [1, 2]) await t.hq.push({ class: 'My::Job|x', args: [n], retry: false })
@@ -55,11 +55,11 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
 
   test('31: names with colons, dots and bars work as names of queues and classes', async () => {
     const t = wire()
-    const heard = new Heard<string>()
-    t.hq.job('My::Job|x', (ctx) => heard.say(ctx.queue))
+    const ran = new Collector<string>()
+    t.hq.job('My::Job|x', (ctx) => ran.add(ctx.queue))
     await t.hq.push({ class: 'My::Job|x', args: [], queue: 'a:b.c' })
     await t.work({ queues: ['a:b.c'] })
-    expect(await heard.atLeast(1)).toEqual(['a:b.c'])
+    expect(await ran.atLeast(1)).toEqual(['a:b.c'])
   })
 
   test('32: silent processes are removed at most once a minute, over all callers', async () => {
@@ -93,11 +93,11 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
     const t = wire()
     const other = t.another()
     const { opened, open } = gate()
-    const asked = new Heard<string>()
+    const asked = new Collector<string>()
     for (const { hq } of [t, other]) {
       hq.client.use(async (job, next) => {
         if (job.jid === 'slow') {
-          asked.say(job.jid)
+          asked.add(job.jid)
           await opened
         }
         return next()
@@ -147,11 +147,11 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
   test('39: the stored cursor is that of the next item; the job is requeued unchanged, and its state keeps its first expiry', async () => {
     const t = wire()
     const { opened, open } = gate()
-    const ran = new Heard<string>()
+    const ran = new Collector<string>()
     t.hq.iterable('Items', {
       enumerate: (_ctx, cursor: number | null) => iterate.array(['a', 'b', 'c', 'd'], cursor),
       each: async (_ctx, item) => {
-        ran.say(item)
+        ran.add(item)
         if (item === 'b') await opened
       },
     })
@@ -175,7 +175,7 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
     const again = t.another()
     again.hq.iterable('Items', {
       enumerate: (_ctx, cursor: number | null) => iterate.array(['a', 'b', 'c', 'd'], cursor),
-      each: (_ctx, item) => ran.say(item),
+      each: (_ctx, item) => ran.add(item),
     })
     await again.work()
     await until(async () => (await t.redis('EXISTS', `it-${jid}`))[0] === '0')
@@ -186,10 +186,10 @@ onRedis('on Sidekiq’s wire, around the jobs', () => {
     const t = wire()
     await t.redis('HSETNX', 'it-gone', 'cancelled', 1_723_900_000)
     expect(await t.hq.iteration('gone')).toMatchObject({ executions: 0, cursor: null, cancelled: expect.any(Date) })
-    const ran = new Heard<string>()
+    const ran = new Collector<string>()
     t.hq.iterable('Items', {
       enumerate: (_ctx, cursor: number | null) => iterate.array(['a'], cursor),
-      each: (_ctx, item) => ran.say(item),
+      each: (_ctx, item) => ran.add(item),
     })
     await t.redis('LPUSH', 'queue:default', payload({ class: 'Items', jid: 'gone' }))
     await t.work()

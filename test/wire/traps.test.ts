@@ -1,7 +1,7 @@
 import { inflateSync } from 'node:zlib'
 import { Discard, type JobOptions } from 'highkiq'
 import { expect, test } from 'vitest'
-import { Heard, until } from '../engine/bench.ts'
+import { Collector, until } from '../engine/bench.ts'
 import { onRedis } from '../redis/suite.ts'
 import { type Wire, wires } from './world.ts'
 
@@ -18,9 +18,9 @@ onRedis('on Sidekiq’s wire', () => {
   async function fails(t: Wire, text: string, options: JobOptions = {}, thrown: unknown = new Error('no')) {
     const deaths: unknown[] = []
     t.hq.onDeath((payload) => deaths.push(payload.jid))
-    const ran = new Heard<number>()
+    const ran = new Collector<number>()
     t.hq.job('J', options, (ctx) => {
-      ran.say(ctx.attempt)
+      ran.add(ctx.attempt)
       throw thrown
     })
     await t.redis('LPUSH', 'queue:default', text)
@@ -53,9 +53,9 @@ onRedis('on Sidekiq’s wire', () => {
 
   test('4: retry N is N + 1 executions', async () => {
     const t = wire()
-    const ran = new Heard<number>()
+    const ran = new Collector<number>()
     const J = t.hq.job('J', { retry: 2 }, (ctx) => {
-      ran.say(ctx.attempt)
+      ran.add(ctx.attempt)
       throw new Error('no')
     })
     await J.performAsync()
@@ -123,8 +123,8 @@ onRedis('on Sidekiq’s wire', () => {
 
   test('10, 11: a due job passes the client middleware again; the result is pushed, and a filtered job is gone', async () => {
     const t = wire()
-    const ran = new Heard<unknown>()
-    t.hq.job('J', (_ctx, ...args) => ran.say(args))
+    const ran = new Collector<unknown>()
+    t.hq.job('J', (_ctx, ...args) => ran.add(args))
     t.hq.client.use((job, next) => (job.jid === 'drop' ? null : next()))
     t.hq.client.use(async (_job, next) => {
       const job = await next()
@@ -164,11 +164,11 @@ onRedis('on Sidekiq’s wire', () => {
 
   test('14: integers beyond 2^53 arrive, and stay', async () => {
     const t = wire()
-    const heard = new Heard<unknown>()
-    t.hq.job('Id', (_ctx, id) => heard.say(id))
+    const ran = new Collector<unknown>()
+    t.hq.job('Id', (_ctx, id) => ran.add(id))
     await t.redis('LPUSH', 'queue:default', '{"class":"Id","args":[12345678901234567890],"jid":"1"}')
     await t.work()
-    expect(await heard.atLeast(1)).toEqual([12345678901234567890n])
+    expect(await ran.atLeast(1)).toEqual([12345678901234567890n])
     expect((await fails(wire(), payload().replace('[]', '[12345678901234567890]'))).retry).toContain(
       '[12345678901234567890]',
     )
@@ -201,16 +201,16 @@ onRedis('on Sidekiq’s wire', () => {
 
   test('19: jobs are pushed at the head, fetched from the tail, and requeued at the tail', async () => {
     const t = wire()
-    const heard = new Heard<string>()
+    const ran = new Collector<string>()
     t.hq.job('J', async (ctx, name: string) => {
-      heard.say(name)
+      ran.add(name)
       if (name === 'b') await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
       ctx.signal.throwIfAborted()
     })
     for (const name of ['a', 'b', 'c']) await t.hq.push({ class: 'J', args: [name] })
     expect(JSON.parse(await t.newest()).args).toEqual(['c'])
     const worker = await t.work({ concurrency: 1, timeout: 0.001 })
-    await heard.atLeast(2)
+    await ran.atLeast(2)
     await worker.stop()
     const queue = await t.redis('LRANGE', 'queue:default', 0, -1)
     expect(queue.map((text) => JSON.parse(text).args[0])).toEqual(['c', 'b'])
@@ -227,25 +227,25 @@ onRedis('on Sidekiq’s wire', () => {
   test('21: one weight makes the whole list weighted, and each queue is asked once', async () => {
     const t = wire()
     expect(t.hq.worker({ queues: ['a', 'b,2', 'a'] }).options.queues).toHaveLength(3)
-    const heard = new Heard<string>()
-    t.hq.job('J', (ctx) => heard.say(ctx.queue))
+    const ran = new Collector<string>()
+    t.hq.job('J', (ctx) => ran.add(ctx.queue))
     for (const queue of ['a', 'b']) {
       await t.hq.push({ class: 'J', args: [], queue })
     }
     await t.work({ queues: ['a', 'b,2', 'a'] })
-    expect((await heard.atLeast(2)).sort()).toEqual(['a', 'b'])
+    expect((await ran.atLeast(2)).sort()).toEqual(['a', 'b'])
   })
 
   test('22, 23: a stop requeues unfinished jobs once, and the process keeps none', async () => {
     const t = wire()
-    const heard = new Heard<unknown>()
+    const ran = new Collector<unknown>()
     t.hq.job('Endless', () => {
-      heard.say(1)
+      ran.add(1)
       return new Promise(() => {})
     })
     for (let i = 0; i < 3; i++) await t.hq.push({ class: 'Endless', args: [i] })
     const worker = await t.work({ concurrency: 3, timeout: 0.001 })
-    await heard.atLeast(3)
+    await ran.atLeast(3)
     await worker.stop()
     const queue = await t.redis('LRANGE', 'queue:default', 0, -1)
     expect(queue.map((text) => JSON.parse(text).args[0])).toEqual([2, 1, 0])
@@ -255,9 +255,9 @@ onRedis('on Sidekiq’s wire', () => {
 
   test('24: a shutdown hidden among the causes is still a shutdown', async () => {
     const t = wire()
-    const heard = new Heard<unknown>()
+    const ran = new Collector<unknown>()
     t.hq.job('Wraps', async (ctx) => {
-      heard.say(1)
+      ran.add(1)
       await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
       const inner = new Error('inner', { cause: ctx.signal.reason })
       const outer = new Error('outer', { cause: inner })
@@ -265,7 +265,7 @@ onRedis('on Sidekiq’s wire', () => {
     })
     await t.hq.push({ class: 'Wraps', args: [] })
     const worker = await t.work({ timeout: 0.001 })
-    await heard.atLeast(1)
+    await ran.atLeast(1)
     await worker.stop()
     expect(await t.redis('LLEN', 'queue:default')).toEqual(['1'])
     expect(await t.redis('ZCARD', 'retry')).toEqual(['0'])
@@ -273,10 +273,10 @@ onRedis('on Sidekiq’s wire', () => {
 
   test('25, 38: a heartbeat lists running jobs as JSON inside JSON, with whole seconds, for a minute; an idle process has no such key', async () => {
     const t = wire()
-    const heard = new Heard<unknown>()
+    const ran = new Collector<unknown>()
     let end = () => {}
     t.hq.job('J', () => {
-      heard.say(1)
+      ran.add(1)
       return new Promise<void>((resolve) => {
         end = resolve
       })
@@ -284,7 +284,7 @@ onRedis('on Sidekiq’s wire', () => {
     const jid = await t.hq.push({ class: 'J', args: [] })
     const worker = await t.work()
     expect(await t.redis('EXISTS', `${worker.identity}:work`)).toEqual(['0'])
-    await heard.atLeast(1)
+    await ran.atLeast(1)
     await worker.quiet()
     const [, shown] = await t.redis('HGETALL', `${worker.identity}:work`)
     const work = JSON.parse(shown ?? '')

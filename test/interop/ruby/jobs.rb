@@ -1,4 +1,4 @@
-# The jobs of the Ruby side. They say what they did in Redis, in the lists `ran` and `began`, which the tests read.
+# The jobs of the Ruby side. They report their runs in Redis, in the lists `ran` and `began`, which the tests read.
 require "json"
 require "sidekiq"
 
@@ -6,15 +6,15 @@ require "sidekiq"
 Redis.silence_deprecations = true
 Redis.sadd_returns_boolean = false
 
-def say(what, about = {})
-  Sidekiq.redis { |redis| redis.rpush(what, JSON.generate({by: "ruby", pid: Process.pid, **about})) }
+def report(type, about = {})
+  Sidekiq.redis { |redis| redis.rpush(type, JSON.generate({by: "ruby", pid: Process.pid, **about})) }
 end
 
 class Quick
   include Sidekiq::Worker
 
   def perform(*args)
-    say("ran", jid: jid, args: args)
+    report("ran", jid: jid, args: args)
   end
 end
 
@@ -26,7 +26,7 @@ class Picky
   def perform(languages, *args)
     raise ArgumentError, "not in ruby: žluťoučký 🐎" if languages.include?("ruby")
 
-    say("ran", jid: jid, args: args)
+    report("ran", jid: jid, args: args)
   end
 end
 
@@ -38,7 +38,7 @@ class Once
     first = Sidekiq.redis { |redis| redis.set("failed:#{jid}", 1, nx: true) }
     raise "the first time, it fails" if first
 
-    say("ran", jid: jid, args: args)
+    report("ran", jid: jid, args: args)
   end
 end
 
@@ -47,13 +47,13 @@ class Long
   include Sidekiq::Worker
 
   def perform(key)
-    say("began", jid: jid, args: [key])
+    report("began", jid: jid, args: [key])
     sleep 0.02 until Sidekiq.redis { |redis| redis.exists?(key) }
     finish(key)
   end
 
   def finish(key)
-    say("ran", jid: jid, args: [key])
+    report("ran", jid: jid, args: [key])
   end
 end
 
