@@ -1,31 +1,29 @@
 /** Asks the store whether limited jobs may start, with one call for all that were fetched together. */
 
-import type { FetchedJob, Limit, LimitAnswer, ReleaseSlotEffect } from '../../store/contract.ts'
+import type { FetchedJob, Limit, LimitAnswer, ReleaseSlotEffect, Settlement } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 import { type Attempt, openAttempt } from '../run/attempt.ts'
 import { limitsOf } from '../run/limit.ts'
+import { awaitsLimit, requeue } from '../run/settlements.ts'
 import type { Prefetch } from './prefetch.ts'
+import type { RunningAttempts } from './running-attempts.ts'
 
 /** When an attempt has not started this long after its time, the store is asked again. */
 const STALE_MS = 1000
 
-export interface LimitChecksOptions {
-  /** Returns the owner of the fetched jobs. */
-  owner: () => string
-  prefetch: Prefetch
-  /** Returns whether the attempt still has its slot of the worker. */
-  isCurrent: (attempt: Attempt) => boolean
-  /** Returns whether an attempt with room would start, and not be dropped. */
-  mayStart: (attempt: Attempt) => boolean
-  start: (attempt: Attempt) => void
-  /** Called for an attempt whose limit has no room; it may be of a job that was fetched ahead. */
-  onOver: (attempt: Attempt, limit: Limit) => void
-  /** Called when a limit has no key for the job. */
-  onError: (attempt: Attempt, thrown: unknown) => void
-  /** Called when a step of the attempt throws; it may have ended already. */
-  onBroken: (attempt: Attempt, thrown: unknown) => void
-  /** Called when the store does not answer. */
-  requeue: (attempt: Attempt) => void
+/** The slots of a capsule, as far as a check of limits starts and ends attempts in them. */
+export interface LimitedSlots {
+  readonly running: RunningAttempts
+  readonly prefetch: Prefetch
+  /** Returns whether an attempt may be dropped at its start, because it is late or cancelled. */
+  mayDrop(attempt: Attempt): boolean
+  /** Starts an attempt after its check. */
+  startChecked(attempt: Attempt): void
+  end(attempt: Attempt, settlement: Settlement): void
+  /** Ends an attempt as if its handler had thrown. */
+  failBeforeStart(attempt: Attempt, thrown: unknown): Promise<void>
+  /** Ends an attempt after its check has thrown. The attempt may have ended already. */
+  endBroken(attempt: Attempt, thrown: unknown): void
 }
 
 interface Check {
@@ -37,14 +35,17 @@ interface Check {
 
 export class LimitChecks {
   readonly #engine: Engine
-  readonly #options: LimitChecksOptions
+  readonly #owner: () => string
+  readonly #slots: LimitedSlots
   /** The limits of jobs that were fetched ahead. */
   readonly #limitsAhead = new WeakMap<FetchedJob, readonly Limit[]>()
   #checks: Check[] = []
 
-  constructor(engine: Engine, options: LimitChecksOptions) {
+  /** `owner` returns the owner of the fetched jobs. */
+  constructor(engine: Engine, owner: () => string, slots: LimitedSlots) {
     this.#engine = engine
-    this.#options = options
+    this.#owner = owner
+    this.#slots = slots
   }
 
   /** Starts the attempt when each of its limits has room. */
@@ -53,11 +54,12 @@ export class LimitChecks {
     try {
       limits = limitsOf(this.#engine, attempt)
     } catch (thrown) {
-      this.#options.onError(attempt, thrown)
+      // A limit has no key for the job.
+      void this.#slots.failBeforeStart(attempt, thrown)
       return
     }
     if (limits.length > 0) this.#plan(attempt, limits)
-    else this.#options.start(attempt)
+    else this.#slots.startChecked(attempt)
   }
 
   /** Gives the room that was kept for this job to the next one that waits: its settlement releases the slots. */
@@ -71,7 +73,7 @@ export class LimitChecks {
   }
 
   #releasesOf({ fetched: { ticket } }: Attempt, limits: readonly Limit[]): ReleaseSlotEffect[] {
-    const owner = this.#options.owner()
+    const owner = this.#owner()
     return limits.map(({ name }) => ({ kind: 'release-slot', limit: name, owner, ticket }))
   }
 
@@ -84,8 +86,8 @@ export class LimitChecks {
   }
 
   async #ask(): Promise<void> {
-    const { owner, prefetch, isCurrent, requeue } = this.#options
-    const checks = this.#checks.filter(({ attempt }) => isCurrent(attempt))
+    const { running, prefetch } = this.#slots
+    const checks = this.#checks.filter(({ attempt }) => running.isCurrent(attempt))
     this.#checks = []
     if (checks.length === 0) return
     const asked = performance.now()
@@ -93,15 +95,15 @@ export class LimitChecks {
     const requests = checks.map(({ attempt, limits }) => ({ ticket: attempt.fetched.ticket, limits }))
     let answers: readonly LimitAnswer[]
     try {
-      answers = await this.#engine.store.limits.acquire(owner(), requests)
+      answers = await this.#engine.store.limits.acquire(this.#owner(), requests)
     } catch (thrown) {
       const jids = checks.map(({ attempt }) => attempt.payload.jid)
       this.#engine.report(thrown, { during: 'asking for room in a limit', jids })
       for (const { attempt, limits } of checks) {
-        if (!isCurrent(attempt)) continue
+        if (!running.isCurrent(attempt)) continue
         // The store may have given slots all the same, also of limits that have some only because they were set.
         attempt.slotReleases = this.#releasesOf(attempt, limits)
-        requeue(attempt)
+        this.#slots.end(attempt, requeue(this.#engine, attempt, { kind: 'not-started' }))
       }
       return
     }
@@ -118,7 +120,7 @@ export class LimitChecks {
     try {
       step()
     } catch (thrown) {
-      this.#options.onBroken(attempt, thrown)
+      this.#slots.endBroken(attempt, thrown)
     }
   }
 
@@ -128,15 +130,20 @@ export class LimitChecks {
    */
   #applyAhead(ahead: ReadonlySet<FetchedJob>, over: ReadonlySet<string | undefined>): void {
     const attempts: [Attempt, Limit][] = []
-    this.#options.prefetch.remove((job) => {
+    this.#slots.prefetch.remove((job) => {
       const limits = ahead.has(job) ? this.#limitsOfAhead(job) : []
       const limit = limits.find(({ name }) => over.has(name))
       const attempt = limit && openAttempt(this.#engine, job)
-      if (!attempt || !this.#options.mayStart(attempt)) return false
+      if (!attempt || this.#slots.mayDrop(attempt)) return false
       attempts.push([attempt, limit])
       return true
     })
-    for (const [attempt, limit] of attempts) this.#attempt(attempt, () => this.#options.onOver(attempt, limit))
+    for (const [attempt, limit] of attempts) {
+      this.#attempt(attempt, () => {
+        this.#slots.running.add(attempt)
+        this.#endOver(attempt, limit)
+      })
+    }
   }
 
   /** Returns the limits of a job; none if it would fail or be dropped at its start. */
@@ -155,12 +162,11 @@ export class LimitChecks {
 
   #apply(check: Check, { over, ms, slots }: LimitAnswer, asked: number): void {
     const { attempt, limits, hasSlots } = check
-    const { isCurrent, onOver } = this.#options
     if (over === null && slots) this.#noteSlots(check, slots)
-    if (!isCurrent(attempt)) return
+    if (!this.#slots.running.isCurrent(attempt)) return
     if (over !== null) {
       if (!hasSlots) delete attempt.slotReleases
-      onOver(attempt, limits[over] as Limit)
+      this.#endOver(attempt, limits[over] as Limit)
     } else if (ms === 0) {
       this.#start(check, asked)
     } else {
@@ -168,13 +174,17 @@ export class LimitChecks {
     }
   }
 
+  /** Ends an attempt whose limit has no room: its job waits for the limit. */
+  #endOver(attempt: Attempt, limit: Limit): void {
+    this.#slots.end(attempt, awaitsLimit(this.#engine, attempt, limit, { kind: 'not-started' }))
+  }
+
   /** Releases at its end also the slots of limits that have some only because they were set: the attempt has them now. */
   #noteSlots({ attempt, limits }: Check, slots: readonly number[]): void {
-    const { isCurrent } = this.#options
     const isKnown = (name: string) => attempt.slotReleases?.some(({ limit }) => limit === name)
     const added = limits.filter(({ name }, i) => (slots[i] as number) > 0 && !isKnown(name))
     const releases = this.#releasesOf(attempt, added)
-    if (isCurrent(attempt)) attempt.slotReleases = [...(attempt.slotReleases ?? []), ...releases]
+    if (this.#slots.running.isCurrent(attempt)) attempt.slotReleases = [...(attempt.slotReleases ?? []), ...releases]
     else for (const release of releases) this.#release(release, attempt.payload.jid)
   }
 
@@ -187,9 +197,8 @@ export class LimitChecks {
 
   /** Starts an attempt, unless the process was stopped meanwhile: many late starts could exceed a rate. */
   #start({ attempt, limits }: Check, at: number): void {
-    const { isCurrent, start } = this.#options
-    if (!isCurrent(attempt)) return
+    if (!this.#slots.running.isCurrent(attempt)) return
     if (performance.now() - at > STALE_MS) this.#plan(attempt, limits, true)
-    else start(attempt)
+    else this.#slots.startChecked(attempt)
   }
 }

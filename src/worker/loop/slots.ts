@@ -13,9 +13,9 @@ import { requeueOrCrash } from '../run/crash.ts'
 import { keepEnd } from '../run/results.ts'
 import { endedRows, rowsOf, splitIntoRows, withoutCancelledRows } from '../run/row-group.ts'
 import { callHandler, settleError, settleResult } from '../run/runner.ts'
-import { awaitsLimit, deadUnchanged, dropped, requeue, superseded, withSlotRelease } from '../run/settlements.ts'
+import { deadUnchanged, dropped, requeue, superseded, withSlotRelease } from '../run/settlements.ts'
 import { AttemptRecorder } from './attempt-recorder.ts'
-import { LimitChecks } from './limit-checks.ts'
+import { LimitChecks, type LimitedSlots } from './limit-checks.ts'
 import { Prefetch } from './prefetch.ts'
 import { RequeueBuffer, type Requeued } from './requeue-buffer.ts'
 import { RunningAttempts } from './running-attempts.ts'
@@ -36,7 +36,7 @@ export interface SlotsOptions {
   wake: () => void
 }
 
-export class Slots {
+export class Slots implements LimitedSlots {
   readonly #engine: Engine
   readonly #options: SlotsOptions
   readonly #buffer: SettlementBuffer
@@ -55,23 +55,7 @@ export class Slots {
     this.#options = options
     this.#buffer = buffer
     this.recorder = new AttemptRecorder(engine, buffer, this.running, wake)
-    this.#limitChecks = new LimitChecks(engine, {
-      owner: options.owner,
-      prefetch: this.prefetch,
-      isCurrent: (attempt) => this.running.isCurrent(attempt),
-      mayStart: ({ payload, fetched }) => !this.#mayBeCancelled(payload) && !this.#isLate(payload, fetched.text),
-      start: (attempt) => {
-        this.#start(attempt)
-        wake()
-      },
-      onError: (attempt, thrown) => void this.#failBeforeStart(attempt, thrown),
-      onOver: (attempt, limit) => {
-        this.running.add(attempt)
-        this.#end(attempt, awaitsLimit(engine, attempt, limit, { kind: 'not-started' }))
-      },
-      onBroken: (attempt, thrown) => this.#endBroken(attempt, thrown),
-      requeue: (attempt) => this.#end(attempt, requeue(engine, attempt, { kind: 'not-started' })),
-    })
+    this.#limitChecks = new LimitChecks(engine, options.owner, this)
     this.#requeues = new RequeueBuffer(({ settlement, attempt }) => {
       buffer.add(settlement, [], attempt)
       wake()
@@ -178,14 +162,14 @@ export class Slots {
     // The job was requeued meanwhile, or lost with the lease.
     if (!this.running.isCurrent(attempt)) return
     try {
-      if (!found) this.#end(attempt, requeue(this.#engine, attempt, { kind: 'not-started' }))
+      if (!found) this.end(attempt, requeue(this.#engine, attempt, { kind: 'not-started' }))
       else if (allAmong(payload, found)) this.#drop(attempt, { kind: 'cancelled', begun: false })
       else if (found.size === 0) this.#admit(attempt)
       else this.#dropRows(attempt, found)
     } catch (thrown) {
-      this.#endBroken(attempt, thrown)
+      this.endBroken(attempt, thrown)
     }
-    // The start may have to be sent while the fetcher waits for jobs.
+    // As in `startChecked`.
     this.#options.wake()
   }
 
@@ -198,11 +182,15 @@ export class Slots {
     // One of its rows may have crashed the process: alone, that row costs the others no attempt.
     const rows = payload.hk_rows && payload.hk_crashes ? rowsOf(attempt) : undefined
     if (rows) {
-      this.#end(attempt, splitIntoRows(this.#engine, attempt, rows, { kind: 'split' }))
+      this.end(attempt, splitIntoRows(this.#engine, attempt, rows, { kind: 'split' }))
       return
     }
     if (attempt.mayBeLimited) this.#limitChecks.add(attempt)
     else this.#start(attempt)
+  }
+
+  mayDrop({ payload, fetched }: Attempt): boolean {
+    return this.#mayBeCancelled(payload) || this.#isLate(payload, fetched.text)
   }
 
   #isLate(payload: Payload, text: string): boolean {
@@ -210,13 +198,19 @@ export class Slots {
   }
 
   /** Ends the attempt as if its handler had thrown. */
-  async #failBeforeStart(attempt: Attempt, thrown: unknown): Promise<void> {
+  async failBeforeStart(attempt: Attempt, thrown: unknown): Promise<void> {
     try {
       const failed = await settleError(this.#engine, attempt, thrown)
-      if (failed && this.running.isCurrent(attempt)) this.#end(attempt, failed)
+      if (failed && this.running.isCurrent(attempt)) this.end(attempt, failed)
     } catch (second) {
-      this.#endBroken(attempt, second)
+      this.endBroken(attempt, second)
     }
+    this.#options.wake()
+  }
+
+  startChecked(attempt: Attempt): void {
+    this.#start(attempt)
+    // The start may have to be sent while the fetcher waits for jobs.
     this.#options.wake()
   }
 
@@ -245,7 +239,7 @@ export class Slots {
     // The text of a job that ran before may be outdated, and a push that the lock of this one refuses would be lost once
     // the handler has read its data: the handler waits until the store has confirmed the start.
     const onStart = ([isSuperseded]: readonly boolean[]) => {
-      if (isSuperseded) this.#end(attempt, superseded(fetched))
+      if (isSuperseded) this.end(attempt, superseded(fetched))
       else this.#run(attempt)
     }
     this.#buffer.addStart([{ queue, ticket, effects }], onStart)
@@ -257,7 +251,7 @@ export class Slots {
     const { queue, ticket, text } = fetched
     const onStart = (isSuperseded: readonly boolean[]) => {
       const left = isSuperseded.flatMap((isOver, i) => (isOver ? [] : [i]))
-      if (left.length === 0) this.#end(attempt, superseded(fetched))
+      if (left.length === 0) this.end(attempt, superseded(fetched))
       else if (left.length === isSuperseded.length) this.#run(attempt)
       else {
         const narrowed = openAttempt(this.#engine, { ...fetched, text: someRows(text, payload, left) }, attempt.slot)
@@ -274,7 +268,7 @@ export class Slots {
     const cancel = (row: Attempt) => dropped(this.#engine, row, { kind: 'cancelled', begun: false })
     const settlement = withoutCancelledRows(this.#engine, attempt, cancelled, cancel)
     if (settlement) this.#endWithResult(attempt, settlement)
-    else this.#end(attempt, requeue(this.#engine, attempt, { kind: 'not-started' }))
+    else this.end(attempt, requeue(this.#engine, attempt, { kind: 'not-started' }))
   }
 
   #drop(attempt: Attempt, outcome: Parameters<typeof dropped>[2]): void {
@@ -284,8 +278,8 @@ export class Slots {
 
   /** Ends a job that never started, after its outcome is kept for callers that wait for its result. */
   #endWithResult(attempt: Attempt, settlement: Settlement): void {
-    if (attempt.definition?.options.keepResult === undefined) this.#end(attempt, settlement)
-    else void keepEnd(this.#engine, attempt, settlement).then((kept) => kept && this.#end(attempt, kept))
+    if (attempt.definition?.options.keepResult === undefined) this.end(attempt, settlement)
+    else void keepEnd(this.#engine, attempt, settlement).then((kept) => kept && this.end(attempt, kept))
   }
 
   /**
@@ -323,17 +317,17 @@ export class Slots {
         (settled) => this.#concluded(attempt, id, settled),
         (thrown) => {
           this.#options.eventLoop.ended(id)
-          this.#endBroken(attempt, thrown)
+          this.endBroken(attempt, thrown)
         },
       )
       return
     }
     this.#options.eventLoop.ended(id)
-    if (settlement) this.#end(attempt, settlement)
+    if (settlement) this.end(attempt, settlement)
   }
 
   /** Sends a job whose settlement could not be made to the dead set, unchanged. Requeued, it would fail the same way each time. */
-  #endBroken(attempt: Attempt, thrown: unknown): void {
+  endBroken(attempt: Attempt, thrown: unknown): void {
     if (this.running.isCurrent(attempt)) this.#endDeadUnchanged(attempt.fetched, thrown)
     this.#slotFreed()
     this.#options.wake()
@@ -346,7 +340,8 @@ export class Slots {
     this.#buffer.add(attempt ? withSlotRelease(attempt, settlement) : settlement)
   }
 
-  #end(attempt: Attempt, ended: Settlement): void {
+  /** Ends an attempt with its settlement, unless it has lost its slot. */
+  end(attempt: Attempt, ended: Settlement): void {
     const settlement = withSlotRelease(attempt, ended)
     const { ticket } = settlement
     // The job was requeued, or lost with the lease, while its handler ran.
