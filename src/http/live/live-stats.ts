@@ -29,59 +29,104 @@ export interface LiveStatsListener {
   onError(thrown: unknown): void
 }
 
-export type LiveStatsFeed = ReturnType<typeof liveStatsFeed>
-
-export function liveStatsFeed(hq: Highkiq, redaction: Redaction, reads: StoreReads) {
-  const history = new StatsHistory()
-  const alerts = alertFinder(hq, { redact: redaction.text, reads })
+/** The live stats of all clients: computed once for all of them, and only while a client asks. */
+export class LiveStatsFeed {
+  readonly history = new StatsHistory()
+  readonly #hq: Highkiq
+  readonly #reads: StoreReads
+  readonly #alerts: ReturnType<typeof alertFinder>
   // A little less than the interval, so that each tick computes anew.
-  const snapshots = cached(LIVE_STATS_MS - 100, snapshot)
-  const countCrons = cached(CRONS_MS, async () => (await hq.store.crons.list()).length)
-  const listeners = new Set<LiveStatsListener>()
-  let publisher: NodeJS.Timeout | undefined
-  let sampler: NodeJS.Timeout | undefined
-  let askedAt = 0
+  readonly #snapshots = cached(LIVE_STATS_MS - 100, () => this.#snapshot())
+  readonly #countCrons = cached(CRONS_MS, async () => (await this.#hq.store.crons.list()).length)
+  readonly #listeners = new Set<LiveStatsListener>()
+  #publisher: NodeJS.Timeout | undefined
+  #sampler: NodeJS.Timeout | undefined
+  #askedAt = 0
 
-  /** Returns the result of `hq.stats()`, made of what is read for other figures, too. */
-  async function readStats(): Promise<AppStats> {
-    const [totals, processes, leases, { queues }, ordered] = await Promise.all([
-      reads.totals(),
-      reads.processes(),
-      reads.leases(),
-      reads.queues(),
-      orderedTotals(hq.store, hq.now()),
-    ])
-    const defaultLatency = queues.find(({ name }) => name === 'default')?.latency ?? 0
-    return { ...statsFrom({ totals, processes, leases, defaultLatency }), ordered }
+  constructor(hq: Highkiq, redaction: Redaction, reads: StoreReads) {
+    this.#hq = hq
+    this.#reads = reads
+    this.#alerts = alertFinder(hq, { redact: redaction.text, reads })
   }
 
-  async function snapshot() {
-    const began = performance.now()
-    await hq.store.jobSets.size('dead')
-    const roundTrip = performance.now() - began
-    const [stats, findings, crons] = await Promise.all([readStats(), alerts.find(), countCrons()])
-    const at = hq.now()
-    const { processed, failed, busy, enqueued, backlog, limited, scheduled, retries, dead, defaultLatency, ordered } =
-      stats
-    history.add({ at, processed, failed })
-    const rates = history.rates()
+  /** Returns live stats that are at most two seconds old. */
+  async latest(): Promise<LiveStats> {
+    this.#asked()
+    return (await this.#snapshots()).live
+  }
+
+  /** Returns the stats of the same moment as the live stats, at most two seconds old. */
+  async stats(): Promise<AppStats> {
+    this.#asked()
+    return (await this.#snapshots()).stats
+  }
+
+  /** Returns the trends of queues, from samples of every ten seconds while clients ask. */
+  trends(): Pick<QueueTrends, 'of'> {
+    this.#asked()
+    return this.#alerts.trends
+  }
+
+  /** Calls the listener with all live stats from now on. @returns a function that stops it */
+  listen(listener: LiveStatsListener): () => void {
+    this.#asked()
+    this.#listeners.add(listener)
+    this.#publisher ??= setInterval(() => void this.#publish(), LIVE_STATS_MS).unref()
+    return () => {
+      this.#listeners.delete(listener)
+      if (this.#listeners.size > 0) return
+      clearInterval(this.#publisher)
+      this.#publisher = undefined
+    }
+  }
+
+  async #publish(): Promise<void> {
+    try {
+      const live = await this.latest()
+      for (const listener of [...this.#listeners]) listener.onStats(live)
+    } catch (thrown) {
+      for (const listener of [...this.#listeners]) listener.onError(thrown)
+    }
+  }
+
+  /** Notes that a client asks, and samples from now on. */
+  #asked(): void {
+    this.#askedAt = performance.now()
+    if (this.#sampler) return
+    this.#sampler = setInterval(() => void this.#sample(), STEP_MS).unref()
+    void this.#sample()
+  }
+
+  async #sample(): Promise<void> {
+    if (performance.now() - this.#askedAt > ASKED_MS) {
+      clearInterval(this.#sampler)
+      this.#sampler = undefined
+      return
+    }
+    try {
+      await Promise.all([this.#snapshots(), this.#alerts.sample()])
+    } catch (thrown) {
+      // The next sample tries again; clients that ask get the error.
+      if (hasCode(thrown, 'STORE_CLOSED')) clearInterval(this.#sampler)
+    }
+  }
+
+  async #snapshot(): Promise<{ live: LiveStats; stats: AppStats }> {
+    const roundTrip = await this.#roundTrip()
+    const [stats, findings, crons] = await Promise.all([this.#readStats(), this.#alerts.find(), this.#countCrons()])
+    const { processes } = findings
+    const { ordered, processed, failed } = stats
+    const at = this.#hq.now()
+    this.history.add({ at, processed, failed })
+    const rates = this.history.rates()
     const sum = (of: 'concurrency' | 'orderedConcurrency') =>
-      findings.processes.reduce((total, process) => total + process[of], 0)
+      processes.reduce((total, process) => total + process[of], 0)
     const live: LiveStats = {
       at: new Date(at),
-      roundTrip: Math.round(roundTrip * 10) / 10,
+      roundTrip,
       stats: {
-        processed,
-        failed,
-        busy,
-        enqueued,
-        backlog,
-        limited,
-        scheduled,
-        retries,
-        dead,
-        defaultLatency,
-        processes: findings.processes.length,
+        ...stats,
+        processes: processes.length,
         concurrency: sum('concurrency'),
         orderedConcurrency: sum('orderedConcurrency'),
         ordered: { total: ordered.total },
@@ -97,66 +142,24 @@ export function liveStatsFeed(hq: Highkiq, redaction: Redaction, reads: StoreRea
     return { live, stats }
   }
 
-  async function sample(): Promise<void> {
-    if (performance.now() - askedAt > ASKED_MS) {
-      clearInterval(sampler)
-      sampler = undefined
-      return
-    }
-    try {
-      await Promise.all([snapshots(), alerts.sample()])
-    } catch (thrown) {
-      // The next sample tries again; clients that ask get the error.
-      if (hasCode(thrown, 'STORE_CLOSED')) clearInterval(sampler)
-    }
+  /** Measures how long the store takes to answer, in milliseconds with one decimal. */
+  async #roundTrip(): Promise<number> {
+    const began = performance.now()
+    await this.#hq.store.jobSets.size('dead')
+    return Math.round((performance.now() - began) * 10) / 10
   }
 
-  function asked(): void {
-    askedAt = performance.now()
-    if (sampler) return
-    sampler = setInterval(() => void sample(), STEP_MS).unref()
-    void sample()
-  }
-
-  /** Returns live stats that are at most two seconds old. */
-  async function latest(): Promise<LiveStats> {
-    asked()
-    return (await snapshots()).live
-  }
-
-  async function publish(): Promise<void> {
-    try {
-      const live = await latest()
-      for (const listener of [...listeners]) listener.onStats(live)
-    } catch (thrown) {
-      for (const listener of [...listeners]) listener.onError(thrown)
-    }
-  }
-
-  return {
-    history,
-    latest,
-    /** Returns the trends of queues, from samples of every ten seconds while clients ask. */
-    trends(): Pick<QueueTrends, 'of'> {
-      asked()
-      return alerts.trends
-    },
-    /** Returns the stats of the same moment as the live stats, at most two seconds old. */
-    async stats(): Promise<AppStats> {
-      asked()
-      return (await snapshots()).stats
-    },
-    /** Calls the listener with all live stats from now on. @returns a function that stops it */
-    listen(listener: LiveStatsListener): () => void {
-      asked()
-      listeners.add(listener)
-      publisher ??= setInterval(() => void publish(), LIVE_STATS_MS).unref()
-      return () => {
-        listeners.delete(listener)
-        if (listeners.size > 0) return
-        clearInterval(publisher)
-        publisher = undefined
-      }
-    },
+  /** Returns the result of `hq.stats()`, made of what is read for other figures, too. */
+  async #readStats(): Promise<AppStats> {
+    const reads = this.#reads
+    const [totals, processes, leases, { queues }, ordered] = await Promise.all([
+      reads.totals(),
+      reads.processes(),
+      reads.leases(),
+      reads.queues(),
+      orderedTotals(this.#hq.store, this.#hq.now()),
+    ])
+    const defaultLatency = queues.find(({ name }) => name === 'default')?.latency ?? 0
+    return { ...statsFrom({ totals, processes, leases, defaultLatency }), ordered }
   }
 }

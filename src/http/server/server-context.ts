@@ -14,7 +14,7 @@ import { Seal } from '../access/seal.ts'
 import { Sessions } from '../access/sessions.ts'
 import { jobCounters } from '../live/job-counters.ts'
 import { liveLists } from '../live/live-lists.ts'
-import { liveStatsFeed } from '../live/live-stats.ts'
+import { LiveStatsFeed } from '../live/live-stats.ts'
 import { queueInsight } from '../live/queue-insight.ts'
 import { taskPoller } from '../live/task-poller.ts'
 import { taskRates } from '../live/task-rates.ts'
@@ -125,7 +125,7 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
   const links = linksOf(hq[PORT], secret)
   const redaction = new Redaction(options.redact)
   const reads = storeReads(hq, REUSED_MS)
-  const liveStats = liveStatsFeed(hq, redaction, reads)
+  const liveStats = new LiveStatsFeed(hq, redaction, reads)
   return {
     /** The mount path without a slash at its end: '' or '/jobs'. */
     base: (options.basePath ?? '').replace(/\/+$/, ''),
