@@ -1,6 +1,7 @@
 /** The measurements of `highkiq bench`. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Highkiq, Job } from '../index.ts'
 import type { BenchStore } from './bench-store.ts'
 import { count } from './output.ts'
 import { say } from './processes.ts'
@@ -30,109 +31,153 @@ export interface Measurement {
 
 /** @throws CliError unless each job runs exactly once; the reason of `signal` when it aborts */
 export async function runBench(
-  { hq, serverCpu }: BenchStore,
-  { jobs, concurrency, maxSeconds, signal }: BenchOptions,
+  store: BenchStore,
+  options: BenchOptions,
 ): Promise<{ measurements: Measurement[]; latencies: number[] }> {
+  const { hq } = store
+  const jobs = new BenchJobs(hq, options)
   const measurements: Measurement[] = []
-  const ran = new Set<number>()
-  let pushed = 0
-  let runs = 0
-  let startedAt = 0
-  const NoOp = hq.job('HighkiqBench', { retry: false }, (_ctx, n: number) => {
-    startedAt = performance.now()
-    ran.add(n)
-    runs++
-  })
-
-  const incomplete = (why: string) =>
-    new CliError(
-      `bench pushed ${count(pushed)} jobs, and ${count(ran.size)} of them ran, in ${count(runs)} runs: ${why}`,
-    )
-
   const measure = async (name: string, work: () => Promise<number>) => {
-    say(`measuring: ${name}`)
-    const before = await serverCpu()
-    const cpu = process.cpuUsage()
-    const at = performance.now()
-    const jobs = await work()
-    const seconds = (performance.now() - at) / 1000
-    const { user, system } = process.cpuUsage(cpu)
-    const after = await serverCpu()
-    const server = before === null || after === null ? null : (after - before) / jobs
-    const rates = { jobsPerSecond: jobs / seconds, cpuMicrosecondsPerJob: (user + system) / jobs }
-    measurements.push({ name, jobs, seconds, ...rates, serverMicrosecondsPerJob: server })
-    return jobs
+    const measurement = await measureWork(store, name, work)
+    measurements.push(measurement)
+    return measurement.jobs
   }
 
-  const push = async (chunk: number, send: (args: [number][]) => Promise<unknown>) => {
-    const first = pushed
-    const end = performance.now() + maxSeconds * 1000
-    while (pushed < first + jobs && performance.now() < end) {
-      signal.throwIfAborted()
-      await send(Array.from({ length: Math.min(chunk, first + jobs - pushed) }, () => [pushed++]))
-    }
-    return pushed - first
-  }
-  const pushInBulk = () => push(1000, (args) => NoOp.performBulk(args))
-
-  const untilAllRan = async () => {
-    let seen = runs
-    let seenAt = performance.now()
-    while (runs < pushed) {
-      if (seen !== runs) {
-        seen = runs
-        seenAt = performance.now()
-      } else if (performance.now() - seenAt > STALL_MS) {
-        throw incomplete(`no job has run for ${STALL_MS / 1000} s: check that the store answers`)
-      }
-      await sleep(1, undefined, { signal })
-    }
-  }
-
-  await measure('push, 100 calls at a time', () =>
-    push(100, (args) => Promise.all(args.map(([n]) => NoOp.performAsync(n)))),
-  )
-  await measure('push in bulk', pushInBulk)
+  await measure('push, 100 calls at a time', () => jobs.pushInCalls())
+  await measure('push in bulk', () => jobs.pushInBulk())
   // The run begins when the worker is ready.
   await hq.queue('default').pause()
-  const worker = hq.worker({ concurrency })
+  const worker = hq.worker({ concurrency: options.concurrency })
   await worker.start()
   await measure('run', async () => {
     await hq.queue('default').resume()
-    await untilAllRan()
-    return pushed
+    await jobs.untilAllRan()
+    return jobs.pushed
   })
   const untracked = await measure('push in bulk and run', async () => {
-    const n = await pushInBulk()
-    await untilAllRan()
+    const n = await jobs.pushInBulk()
+    await jobs.untilAllRan()
     return n
   })
   await measure('push as rows of a task and run', async () => {
-    await hq.tasks.create(
-      NoOp,
-      Array.from({ length: untracked }, () => [pushed++] as [number]),
-    )
-    await untilAllRan()
+    await jobs.pushAsRows(untracked)
+    await jobs.untilAllRan()
     return untracked
   })
-
   say('measuring: latency while idle')
-  const latencies: number[] = []
-  for (const end = performance.now() + maxSeconds * 1000; latencies.length < LATENCY_JOBS; ) {
-    await sleep(5, undefined, { signal })
-    const pushedAt = performance.now()
-    await NoOp.performAsync(pushed++)
-    await untilAllRan()
-    latencies.push(startedAt - pushedAt)
-    if (performance.now() > end) break
-  }
+  const latencies = await jobs.latencies()
   await worker.stop()
+  await jobs.checkComplete()
+  return { measurements, latencies: latencies.sort((a, b) => a - b) }
+}
 
-  const { processed, enqueued, busy, retries, dead } = await hq.stats()
-  const left = enqueued + busy + retries + dead
-  if (runs !== pushed || ran.size !== pushed || processed !== pushed || left > 0)
-    throw incomplete(
+/** Measures `work`, which resolves with the number of its jobs. */
+async function measureWork({ serverCpu }: BenchStore, name: string, work: () => Promise<number>): Promise<Measurement> {
+  say(`measuring: ${name}`)
+  const before = await serverCpu()
+  const cpu = process.cpuUsage()
+  const at = performance.now()
+  const jobs = await work()
+  const seconds = (performance.now() - at) / 1000
+  const { user, system } = process.cpuUsage(cpu)
+  const after = await serverCpu()
+  const server = before === null || after === null ? null : (after - before) / jobs
+  const rates = { jobsPerSecond: jobs / seconds, cpuMicrosecondsPerJob: (user + system) / jobs }
+  return { name, jobs, seconds, ...rates, serverMicrosecondsPerJob: server }
+}
+
+/** Pushes jobs that do nothing, and counts their runs. */
+class BenchJobs {
+  readonly #hq: Highkiq
+  readonly #options: BenchOptions
+  readonly #job: Job<[n: number]>
+  /** The numbers of the jobs that have run. */
+  readonly #ran = new Set<number>()
+  #runs = 0
+  /** When the last job started. */
+  #startedAt = 0
+  pushed = 0
+
+  constructor(hq: Highkiq, options: BenchOptions) {
+    this.#hq = hq
+    this.#options = options
+    this.#job = hq.job('HighkiqBench', { retry: false }, (_ctx, n: number) => {
+      this.#startedAt = performance.now()
+      this.#ran.add(n)
+      this.#runs++
+    })
+  }
+
+  /** Pushes 100 jobs at a time, each with a call of its own. Returns the number of jobs. */
+  pushInCalls(): Promise<number> {
+    return this.#push(100, (args) => Promise.all(args.map(([n]) => this.#job.performAsync(n))))
+  }
+
+  /** Returns the number of jobs. */
+  pushInBulk(): Promise<number> {
+    return this.#push(1000, (args) => this.#job.performBulk(args))
+  }
+
+  async pushAsRows(n: number): Promise<void> {
+    const rows = Array.from({ length: n }, (): [number] => [this.pushed++])
+    await this.#hq.tasks.create(this.#job, rows)
+  }
+
+  async #push(chunk: number, send: (args: [number][]) => Promise<unknown>): Promise<number> {
+    const { jobs, maxSeconds, signal } = this.#options
+    const first = this.pushed
+    const end = performance.now() + maxSeconds * 1000
+    while (this.pushed < first + jobs && performance.now() < end) {
+      signal.throwIfAborted()
+      await send(Array.from({ length: Math.min(chunk, first + jobs - this.pushed) }, () => [this.pushed++]))
+    }
+    return this.pushed - first
+  }
+
+  /** @throws CliError when no job runs for a long time */
+  async untilAllRan(): Promise<void> {
+    let seen = this.#runs
+    let seenAt = performance.now()
+    while (this.#runs < this.pushed) {
+      if (seen !== this.#runs) {
+        seen = this.#runs
+        seenAt = performance.now()
+      } else if (performance.now() - seenAt > STALL_MS) {
+        throw this.#incomplete(`no job has run for ${STALL_MS / 1000} s: check that the store answers`)
+      }
+      await sleep(1, undefined, { signal: this.#options.signal })
+    }
+  }
+
+  /** Pushes one job after the other, and measures the milliseconds from each push to the start of the job. */
+  async latencies(): Promise<number[]> {
+    const { maxSeconds, signal } = this.#options
+    const latencies: number[] = []
+    const end = performance.now() + maxSeconds * 1000
+    while (latencies.length < LATENCY_JOBS) {
+      await sleep(5, undefined, { signal })
+      const pushedAt = performance.now()
+      await this.#job.performAsync(this.pushed++)
+      await this.untilAllRan()
+      latencies.push(this.#startedAt - pushedAt)
+      if (performance.now() > end) break
+    }
+    return latencies
+  }
+
+  /** @throws CliError unless each job ran exactly once and the store counts so */
+  async checkComplete(): Promise<void> {
+    const { processed, enqueued, busy, retries, dead } = await this.#hq.stats()
+    const left = enqueued + busy + retries + dead
+    const { pushed } = this
+    if (this.#runs === pushed && this.#ran.size === pushed && processed === pushed && left === 0) return
+    throw this.#incomplete(
       `the store counts ${count(processed)} as processed and ${count(left)} as left: report this with your store and version`,
     )
-  return { measurements, latencies: latencies.sort((a, b) => a - b) }
+  }
+
+  #incomplete(why: string): CliError {
+    const [pushed, ran, runs] = [this.pushed, this.#ran.size, this.#runs].map(count)
+    return new CliError(`bench pushed ${pushed} jobs, and ${ran} of them ran, in ${runs} runs: ${why}`)
+  }
 }
