@@ -16,7 +16,7 @@ import { type WorkerOptions, type WorkerSettings, workerSettings } from '../opti
 import type { Attempt } from '../run/attempt.ts'
 import { ThreadPool, type ThreadSource } from '../threads/pool.ts'
 import { CancellationPoller } from './cancellation-poller.ts'
-import { type Binding, Capsules, planCapsules, slotsOf } from './capsules.ts'
+import { type Binding, type Capsule, Capsules, planCapsules, slotsOf } from './capsules.ts'
 import { DueJobs } from './due-jobs.ts'
 import { dump } from './dump.ts'
 import { Heartbeat } from './heartbeat.ts'
@@ -46,6 +46,19 @@ export interface ExecutorPlan {
   make(engine: Engine, handle: WorkerHandle): Executor
 }
 
+/** What an app gives its worker. */
+export interface WorkerParts {
+  version: string
+  services?: BackgroundService[]
+  bindings?: readonly Binding[]
+  /** The queues that the jobs of the app name. */
+  defined?: readonly string[]
+  /** The most jobs of each queue that has such a limit in the app. */
+  maxLengths?: ReadonlyMap<string, number>
+  executors?: readonly ExecutorPlan[]
+  threads: () => ThreadSource
+}
+
 export class Worker extends WorkerProcess {
   readonly identity: string
   /** The number of batches of ordered queues that run at the same time, in addition. */
@@ -70,29 +83,39 @@ export class Worker extends WorkerProcess {
   #whenStopped: (() => void)[] = []
 
   /** @throws INVALID_OPTION */
-  constructor(
-    app: Engine,
-    options: WorkerOptions,
-    about: {
-      version: string
-      services?: BackgroundService[]
-      bindings?: readonly Binding[]
-      /** The queues that the jobs of the app name. */
-      defined?: readonly string[]
-      /** The most jobs of each queue that has such a limit in the app. */
-      maxLengths?: ReadonlyMap<string, number>
-      executors?: readonly ExecutorPlan[]
-      threads: () => ThreadSource
-    },
-  ) {
+  constructor(app: Engine, options: WorkerOptions, parts: WorkerParts) {
     super()
     this.options = workerSettings(options)
     this.identity = `${process.env.DYNO ?? hostname()}:${process.pid}:${randomBytes(6).toString('hex')}`
-    const { leaseSeconds, maxBlockSeconds, pollInterval, promote, tag, labels } = this.options
-    const plan = planCapsules(this.options, about.bindings ?? [], app.random)
-    const { executors = [] } = about
+    const { leaseSeconds, pollInterval, promote } = this.options
+    const plan = planCapsules(this.options, parts.bindings ?? [], app.random)
+    const { executors = [], services = [] } = parts
     this.orderedConcurrency = executors.reduce((sum, { slots }) => sum + slots, 0)
-    this.#lease = new WorkerLease(app, {
+    this.#lease = this.#leaseIn(app)
+    this.#threads = new ThreadPool(parts.threads, app.report)
+    const engine = this.#engineOf(app)
+    this.#engine = engine
+    const handle = this.#handle()
+    this.#capsules = new Capsules(engine, plan, handle)
+    this.#executors = [this.#capsules, ...executors.map(({ make }) => make(engine, handle))]
+    this.#rescuer = new Rescuer(engine, leaseSeconds, () => this.#lease.owner)
+    const updater = new ProgressUpdater(engine, this.identity, () => this.#attempts)
+    this.#heartbeat = this.#heartbeatWith(updater, plan, parts)
+    this.#services = [
+      this.#rescuer,
+      new DueJobs(engine, pollInterval, promote),
+      new CancellationPoller(engine, () => this.#capsules.attempts),
+      new ProgressRecorder(engine, this.#capsules),
+      updater,
+      this.#heartbeat,
+      this.#threads,
+      ...services,
+    ]
+  }
+
+  #leaseIn(app: Engine): WorkerLease {
+    const { leaseSeconds, maxBlockSeconds } = this.options
+    return new WorkerLease(app, {
       identity: this.identity,
       seconds: leaseSeconds,
       maxBlockSeconds,
@@ -102,8 +125,11 @@ export class Worker extends WorkerProcess {
       },
       onRejoined: () => this.#rescuer.claimAndRescue(),
     })
-    this.#threads = new ThreadPool(about.threads, app.report)
-    const engine: Engine = {
+  }
+
+  /** Returns the engine of the app, with the state of this worker. */
+  #engineOf(app: Engine): Engine {
+    return {
       ...app,
       emit: (event) => app.emit(event, this.about),
       threads: this.#threads,
@@ -111,52 +137,41 @@ export class Worker extends WorkerProcess {
       lease: this.#lease.renewer,
       fatalAt: () => this.fatalAt,
     }
-    this.#engine = engine
+  }
+
+  #handle(): WorkerHandle {
     let nextSlot = 0
-    const handle: WorkerHandle = {
+    return {
       owner: () => this.#lease.owner,
       eventLoop: this.#lease.eventLoop,
       nextSlot: () => nextSlot++,
       onFenced: () => this.#lease.rejoin(),
     }
-    this.#capsules = new Capsules(engine, plan, handle)
-    this.#executors = [this.#capsules, ...executors.map(({ make }) => make(engine, handle))]
-    this.#rescuer = new Rescuer(engine, leaseSeconds, () => this.#lease.owner)
-    const updater = new ProgressUpdater(engine, this.identity, () => this.#attempts)
-    this.#heartbeat = new Heartbeat(
-      engine,
-      {
-        identity: this.identity,
-        tag,
-        labels,
-        capsules: plan,
-        get concurrency() {
-          return slotsOf(plan)
-        },
-        orderedConcurrency: this.orderedConcurrency,
-        startedAt: engine.now(),
-        version: about.version,
-        defined: about.defined ?? [],
-        maxLengths: about.maxLengths ?? new Map(),
-        isEmbedded: () => !this.ownsProcess,
+  }
+
+  #heartbeatWith(updater: ProgressUpdater, plan: readonly Capsule[], parts: WorkerParts): Heartbeat {
+    const { tag, labels } = this.options
+    const shown = {
+      identity: this.identity,
+      tag,
+      labels,
+      capsules: plan,
+      get concurrency() {
+        return slotsOf(plan)
       },
-      () => {
-        const running = this.#attempts
-        updater.addListed(running)
-        return { quiet: this.#state !== 'running', running: runningJobs(running) }
-      },
-      (signal) => this.obey(signal),
-    )
-    this.#services = [
-      this.#rescuer,
-      new DueJobs(engine, pollInterval, promote),
-      new CancellationPoller(engine, () => this.#capsules.attempts),
-      new ProgressRecorder(engine, this.#capsules),
-      updater,
-      this.#heartbeat,
-      this.#threads,
-      ...(about.services ?? []),
-    ]
+      orderedConcurrency: this.orderedConcurrency,
+      startedAt: this.#engine.now(),
+      version: parts.version,
+      defined: parts.defined ?? [],
+      maxLengths: parts.maxLengths ?? new Map(),
+      isEmbedded: () => !this.ownsProcess,
+    }
+    const state = () => {
+      const running = this.#attempts
+      updater.addListed(running)
+      return { quiet: this.#state !== 'running', running: runningJobs(running) }
+    }
+    return new Heartbeat(this.#engine, shown, state, (signal) => this.obey(signal))
   }
 
   /** The number of jobs that run at the same time, in all capsules. */
