@@ -133,25 +133,8 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
     retry: options.retry ?? true,
     created_at: timeOf(now, context.wire),
   }
-  if (options.backtrace !== undefined) payload.backtrace = options.backtrace
-  if (options.dead !== undefined) payload.dead = options.dead
-  if (options.tags !== undefined) payload.tags = options.tags
-  if (options.encrypt) payload.encrypt = true
-  const retryFor = request.retryFor ?? options.retryFor
-  if (retryFor !== undefined) payload.retry_for = retryFor
-  const retryQueue = request.retryQueue ?? options.retryQueue
-  if (retryQueue !== undefined) payload.retry_queue = retryQueue
-  const logLevel = request.logLevel ?? options.logLevel
-  if (logLevel !== undefined) payload.log_level = logLevel
-  const expiresIn = request.expiresIn ?? options.expiresIn
-  if (expiresIn !== undefined) payload.expires_in = expiresIn
-  for (const field of Object.keys(request)) {
-    const value = request[field]
-    if (value === undefined || CLIENT_OPTIONS.has(field)) continue
-    if (context.strictArgs === 'raise' && field !== 'args') checkMember(name, field, value)
-    if (field === '__proto__') Object.defineProperty(payload, field, { ...PLAIN, value })
-    else payload[field] = value
-  }
+  addOptions(payload, request, options)
+  addMembers(payload, request, context.strictArgs === 'raise')
   if (isBid(request.bid)) {
     const hint = 'push the job in the function of hq.batch, or of hq.batches.add'
     const message = `${name}: a push can't name the batch ${request.bid} as its bid: ${hint}`
@@ -167,13 +150,7 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
     Object.assign(payload, tracked())
   }
   if (payload.retry_for !== undefined) payload.retry_for = wholeSeconds(name, payload.retry_for)
-  const { expires_in } = payload
-  const isSpan = typeof expires_in === 'number' && expires_in > 0 && expires_in <= LONGEST_SECONDS
-  if (expires_in !== undefined && !isSpan) {
-    const option = request.expires_in === undefined ? 'expiresIn' : 'expires_in'
-    const what = `a number of seconds above 0 and at most ${LONGEST}`
-    throw invalid(`${name}: ${option} must be ${what} (got ${shown(expires_in)})`)
-  }
+  if (payload.expires_in !== undefined) checkExpiry(request, payload.expires_in)
   const at = timeToRun(request, now)
   if (at !== undefined && at * 1000 > now) payload.at = at
   const { unique = options.unique, unique_for, hk_unique } = request
@@ -181,6 +158,41 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
     addUnique(payload, request, options, context)
   }
   return payload
+}
+
+/** Adds the options of a push, and those of its class. */
+function addOptions(payload: Payload, request: PushRequest, options: JobOptions): void {
+  if (options.backtrace !== undefined) payload.backtrace = options.backtrace
+  if (options.dead !== undefined) payload.dead = options.dead
+  if (options.tags !== undefined) payload.tags = options.tags
+  if (options.encrypt) payload.encrypt = true
+  const retryFor = request.retryFor ?? options.retryFor
+  if (retryFor !== undefined) payload.retry_for = retryFor
+  const retryQueue = request.retryQueue ?? options.retryQueue
+  if (retryQueue !== undefined) payload.retry_queue = retryQueue
+  const logLevel = request.logLevel ?? options.logLevel
+  if (logLevel !== undefined) payload.log_level = logLevel
+  const expiresIn = request.expiresIn ?? options.expiresIn
+  if (expiresIn !== undefined) payload.expires_in = expiresIn
+}
+
+/** Copies the members of a push that are not for the client. @throws INVALID_ARGS with `isStrict` */
+function addMembers(payload: Payload, request: PushRequest, isStrict: boolean): void {
+  for (const field of Object.keys(request)) {
+    const value = request[field]
+    if (value === undefined || CLIENT_OPTIONS.has(field)) continue
+    if (isStrict && field !== 'args') checkMember(request.class, field, value)
+    if (field === '__proto__') Object.defineProperty(payload, field, { ...PLAIN, value })
+    else payload[field] = value
+  }
+}
+
+/** @throws INVALID_OPTION */
+function checkExpiry(request: PushRequest, seconds: unknown): void {
+  if (typeof seconds === 'number' && seconds > 0 && seconds <= LONGEST_SECONDS) return
+  const option = request.expires_in === undefined ? 'expiresIn' : 'expires_in'
+  const what = `a number of seconds above 0 and at most ${LONGEST}`
+  throw invalid(`${request.class}: ${option} must be ${what} (got ${shown(seconds)})`)
 }
 
 /** Adds the locks of a unique job to its payload. @throws INVALID_OPTION, INVALID_JOB, INVALID_ARGS */
