@@ -223,6 +223,40 @@ export abstract class DirectTarget implements PushTarget {
     })
   }
 
+  /**
+   * Resolves the refused pushes of a batch, and notes their jids in `progress`. Returns the first error of a push that stays
+   * refused. @throws PushError
+   */
+  async #resolveAll(
+    pipe: PushPipe,
+    plan: BulkPlan,
+    prepared: readonly PreparedPush[],
+    refused: readonly RefusedPush[],
+    progress: BulkProgress,
+  ): Promise<unknown> {
+    const { jids } = progress
+    let first: unknown
+    for (const [i, refusal] of refused.entries()) {
+      const own = prepared.find(({ destination }) => destination === refusal.item) as PreparedPush
+      const row = jids.lastIndexOf(own.jid)
+      try {
+        jids[row] = await this.#resolve(pipe, plan.request([], 0), own, refusal)
+      } catch (thrown) {
+        if (thrown instanceof PushError) {
+          const unresolved = new Set(refused.slice(i).map(({ item }) => item))
+          const left = prepared.filter(
+            ({ jid, destination }) => unresolved.has(destination) || progress.refused.has(jids.lastIndexOf(jid)),
+          )
+          throw pushError(thrown, left, ({ jid }) => !thrown.maybePushed || jid !== own.jid, progress)
+        }
+        if (!codeOf(thrown)) throw thrown
+        first ??= thrown
+        progress.refused.add(row)
+      }
+    }
+    return first
+  }
+
   /** Stores the jobs batch by batch, and reads at most one batch ahead. @internal */
   async pushEach<Args extends unknown[]>(pipe: PushPipe, bulk: Bulk<Args>): Promise<(string | null)[]> {
     const plan = pipe.plan(bulk)
@@ -245,25 +279,7 @@ export abstract class DirectTarget implements PushTarget {
         rethrowUnlessAnswered(thrown, prepared, progress)
         refused = refusedBefore(thrown)
       }
-      let first: unknown
-      for (const [i, refusal] of refused.entries()) {
-        const own = prepared.find(({ destination }) => destination === refusal.item) as PreparedPush
-        const row = jids.lastIndexOf(own.jid)
-        try {
-          jids[row] = await this.#resolve(pipe, plan.request([], 0), own, refusal)
-        } catch (thrown) {
-          if (thrown instanceof PushError) {
-            const unresolved = new Set(refused.slice(i).map(({ item }) => item))
-            const left = prepared.filter(
-              ({ jid, destination }) => unresolved.has(destination) || progress.refused.has(jids.lastIndexOf(jid)),
-            )
-            throw pushError(thrown, left, ({ jid }) => !thrown.maybePushed || jid !== own.jid, progress)
-          }
-          if (!codeOf(thrown)) throw thrown
-          first ??= thrown
-          progress.refused.add(row)
-        }
-      }
+      const first = refused.length > 0 ? await this.#resolveAll(pipe, plan, prepared, refused, progress) : undefined
       progress.sent = jids.length
       if (first !== undefined) throw bulkFailure(bulk.name, first, { ...progress, total: total() })
       isReading = true
