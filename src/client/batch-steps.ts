@@ -39,68 +39,99 @@ export async function putInSteps(
   const jobs = jobsIn(members)
   const refusal = repeatedIn(members) ?? (await lockedIn(store, jobs, now()))
   if (refusal) return refusal
-
-  /** Stores one step. The first member belongs to no other step, so a batch that has it already has the whole step. */
-  const put = async (step: BatchPush) => {
-    const answer = await resend(() => store.batches.push(step, now()))
-    if (answer === 'exists') return NOTHING_REFUSED
-    const isStored = 'reason' in answer && answer.reason === 'repeated' && answer.member === step.members[0]?.id
-    return isStored ? NOTHING_REFUSED : answer
-  }
-  const open = new Set<NewMember>()
-  const placeholderIn = (bid: string): NewMember => {
-    const one = { bid, id: newPlaceholder(), item: null }
-    open.add(one)
-    return one
-  }
-  const end = async (placeholders: readonly NewMember[], change: 'withdrawn' | 'failed') => {
-    let isLost = false
-    for (let from = 0; from < placeholders.length; from += STEP) {
-      const some = placeholders.slice(from, from + STEP)
-      if (!(await endSome(store, some, change, now))) isLost = true
-      for (const one of some) open.delete(one)
-    }
-    // The jobs of these batches are still stored, and the batches end.
-    if (isLost) throw new PushError(LOST, [], false)
-  }
-
+  const steps = new PushInSteps(store, now)
   const outermost = outermostOf({ batches, members })
   const [bid = ''] = outermost
-  const placeholders = Array.from(bidsOf({ batches, members }), placeholderIn)
-  const first = await put({ batches, members: [...placeholders, ...members.filter(({ item }) => !item)] })
+  const placeholders = Array.from(bidsOf({ batches, members }), (one) => steps.newPlaceholder(one))
+  const first = await steps.put({ batches, members: [...placeholders, ...members.filter(({ item }) => !item)] })
   if ('reason' in first) return first
   const refused: RefusedPush[] = []
   let stored = 0
   let step: NewMember[] = []
   try {
     for (step of stepsOf(jobs)) {
-      const own = placeholderIn(bid)
-      const answer = await put({ batches: [], members: [own, ...step] })
+      const own = steps.newPlaceholder(bid)
+      const answer = await steps.put({ batches: [], members: [own, ...step] })
       if ('reason' in answer) throw new PushError(reasonOf(answer), [], false)
       for (const one of answer) refused.push(one)
       stored += step.length
       step = []
-      await end([own], 'withdrawn')
+      await steps.end([own], 'withdrawn')
     }
-    await end(placeholders, 'withdrawn')
+    await steps.end(placeholders, 'withdrawn')
     return refused
   } catch (thrown) {
-    await end([...open], 'failed').catch(() => {})
-    const maybe = thrown instanceof PushError && !thrown.maybePushed ? 0 : step.length
-    const dropped = new Set(refused.map(({ item }) => item))
-    const idsOf = (some: readonly NewMember[]) => some.map(({ id }) => id)
-    throw new PushError(
-      `${messageOf(thrown)}. ${whatToDo(outermost, stored, jobs.length)}`,
-      idsOf(jobs.slice(stored)),
-      true,
-      {
-        cause: thrown instanceof PushError ? thrown.cause : thrown,
-        bid,
-        notPushed: idsOf(jobs.slice(stored + maybe)),
-        pushed: idsOf(jobs.slice(0, stored).filter(({ item }) => item && !dropped.has(item))),
-      },
-    )
+    await steps.fail()
+    throw partlyStored(thrown, { outermost, jobs, stored, unsure: step.length, refused })
   }
+}
+
+/** The steps of one push, with the placeholders that keep its batches open. */
+class PushInSteps {
+  readonly #store: Store
+  readonly #now: () => number
+  readonly #open = new Set<NewMember>()
+
+  constructor(store: Store, now: () => number) {
+    this.#store = store
+    this.#now = now
+  }
+
+  /** Returns a placeholder, to be put into its batch. */
+  newPlaceholder(bid: string): NewMember {
+    const one = { bid, id: newPlaceholder(), item: null }
+    this.#open.add(one)
+    return one
+  }
+
+  /** Stores one step. The first member belongs to no other step, so a batch that has it already has the whole step. */
+  async put(step: BatchPush): Promise<BatchRefusal | readonly RefusedPush[]> {
+    const answer = await resend(() => this.#store.batches.push(step, this.#now()))
+    if (answer === 'exists') return NOTHING_REFUSED
+    const isStored = 'reason' in answer && answer.reason === 'repeated' && answer.member === step.members[0]?.id
+    return isStored ? NOTHING_REFUSED : answer
+  }
+
+  /** @throws PushError when a worker has ended the push */
+  async end(placeholders: readonly NewMember[], change: 'withdrawn' | 'failed'): Promise<void> {
+    let isLost = false
+    for (let from = 0; from < placeholders.length; from += STEP) {
+      const some = placeholders.slice(from, from + STEP)
+      if (!(await endSome(this.#store, some, change, this.#now))) isLost = true
+      for (const one of some) this.#open.delete(one)
+    }
+    // The jobs of these batches are still stored, and the batches end.
+    if (isLost) throw new PushError(LOST, [], false)
+  }
+
+  /** Lets the batches end as failed. */
+  async fail(): Promise<void> {
+    await this.end([...this.#open], 'failed').catch(() => {})
+  }
+}
+
+/** How far a push came. */
+interface Progress {
+  outermost: readonly string[]
+  jobs: readonly NewMember[]
+  stored: number
+  /** The number of jobs of the step that failed. */
+  unsure: number
+  refused: readonly RefusedPush[]
+}
+
+/** Returns the error of a push whose first jobs are stored. */
+function partlyStored(thrown: unknown, { outermost, jobs, stored, unsure, refused }: Progress): PushError {
+  const maybe = thrown instanceof PushError && !thrown.maybePushed ? 0 : unsure
+  const dropped = new Set(refused.map(({ item }) => item))
+  const idsOf = (some: readonly NewMember[]) => some.map(({ id }) => id)
+  const message = `${messageOf(thrown)}. ${whatToDo(outermost, stored, jobs.length)}`
+  return new PushError(message, idsOf(jobs.slice(stored)), true, {
+    cause: thrown instanceof PushError ? thrown.cause : thrown,
+    bid: outermost[0] ?? '',
+    notPushed: idsOf(jobs.slice(stored + maybe)),
+    pushed: idsOf(jobs.slice(0, stored).filter(({ item }) => item && !dropped.has(item))),
+  })
 }
 
 function bidsOf({ batches, members }: BatchPush): Set<string> {
