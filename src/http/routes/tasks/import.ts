@@ -130,10 +130,26 @@ async function thereAlready({ hq, base, request }: Call<unknown>, { id, to, task
 
 /** @throws the errors that occur before the first rows are stored */
 async function importFile(call: Call<Values<typeof QUERY>>, claim?: KeyClaim): Promise<Response> {
-  const { hq, server, base, request, query, who, audit } = call
-  const { job: name, dryRun, allowDuplicate, columns, rowKey } = query
-  const job = hq.jobNamed(name) as never
-  audit({ job: name, ...(dryRun ? { dryRun } : {}) })
+  const { hq, query, audit } = call
+  const { job, dryRun } = query
+  hq.jobNamed(job)
+  audit({ job, ...(dryRun ? { dryRun } : {}) })
+  const opened = await openFile(call, claim)
+  return dryRun ? checkFile(call, opened) : createTask(call, opened, claim)
+}
+
+/** A file of a request, and the options with which it is read. */
+interface OpenedFile {
+  upload: Upload
+  /** The bytes of the file, which go through `fingerprint` if there is one. */
+  file: Upload['file']
+  fingerprint: FingerprintStream | undefined
+  options: Partial<ImportOptions>
+  /** Ends the upload. */
+  over(): void
+}
+
+async function openFile({ server, request, query }: Call<Values<typeof QUERY>>, claim?: KeyClaim): Promise<OpenedFile> {
   const leave = server.uploads.enter()
   const upload = await openUpload(request, server.limits.uploadBytes).catch((thrown) => {
     leave()
@@ -141,41 +157,58 @@ async function importFile(call: Call<Values<typeof QUERY>>, claim?: KeyClaim): P
   })
   const fingerprint = claim && pipeline(upload.file, new FingerprintStream(claim.fingerprint), () => {})
   const file = fingerprint ?? upload.file
+  const { job, columns, rowKey } = query
+  const options = {
+    maxRows: server.limits.rows,
+    ...server.imports[job],
+    ...given({ name: upload.name, columns, rowKey }),
+    ...given(query, [...OPTIONS, 'meta']),
+    ...readingOf(upload, query),
+  }
   const over = () => {
     leave()
     file.destroy()
     upload.file.destroy()
   }
-  const options = {
-    maxRows: server.limits.rows,
-    ...server.imports[name],
-    ...given({ name: upload.name, columns, rowKey }),
-    ...given(query, [...OPTIONS, 'meta']),
-    ...readingOf(upload, query),
-  }
-  if (dryRun) {
-    const result = await hq.tasks
-      .import(job, file, { ...options, dryRun: true, lang: viewerOf(call).language })
-      .finally(over)
-    for (const problem of result.problems) if (problem.error) problem.message = messageWithParameters(problem.error)
-    return json(result)
-  }
+  return { upload, file, fingerprint, options, over }
+}
+
+/** Answers a dry run. */
+async function checkFile(call: Call<Values<typeof QUERY>>, { file, options, over }: OpenedFile): Promise<Response> {
+  const { hq, query } = call
+  const { language: lang } = viewerOf(call)
+  const job = hq.jobNamed(query.job) as never
+  const result = await hq.tasks.import(job, file, { ...options, dryRun: true, lang }).finally(over)
+  for (const problem of result.problems) if (problem.error) problem.message = messageWithParameters(problem.error)
+  return json(result)
+}
+
+/** Creates the task, and answers when its first rows are stored. */
+async function createTask(
+  { hq, base, request, query, who, audit }: Call<Values<typeof QUERY>>,
+  { upload, file, fingerprint, options, over }: OpenedFile,
+  claim?: KeyClaim,
+): Promise<Response> {
   let first: (id: string) => void = () => {}
   const started = new Promise<string>((resolve) => {
     first = resolve
   })
   const length = Number(request.headers.get('content-length') ?? Number.NaN)
   const bytes = Number.isSafeInteger(length) ? length : undefined
-  const came = given({ name: upload.name, bytes, by: who })
-  const about = { allowDuplicate, onStart: ({ id }: Task) => first(id), dryRun: false as const, file: came }
-  const named = claim && (claim.to === 'continue' ? { resume: claim.id } : { id: claim.id })
+  const about = {
+    allowDuplicate: query.allowDuplicate,
+    onStart: ({ id }: Task) => first(id),
+    dryRun: false as const,
+    file: given({ name: upload.name, bytes, by: who }),
+    ...(claim && (claim.to === 'continue' ? { resume: claim.id } : { id: claim.id })),
+  }
   const made = async () => {
     await claim
       ?.made(fingerprint?.fingerprint)
       .catch((err) => hq.log.warn({ err }, 'an Idempotency-Key could not be kept'))
   }
   const importing = hq.tasks
-    .import(job, file, { ...options, ...about, ...named })
+    .import(hq.jobNamed(query.job) as never, file, { ...options, ...about })
     .then(async (task) => {
       await made()
       return task
