@@ -1,5 +1,6 @@
 /** The events of jobs, as server-sent events. */
 
+import type { JobEvents } from '../../events/events.ts'
 import { JOB_EVENT_KINDS, type JobEvent, readPosition } from '../../events/job-event.ts'
 import { codeOf, HighkiqError } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
@@ -45,49 +46,62 @@ export const EVENTS_ROUTE: Route = get('/api/v1/events', {
     const seen = request.headers.get('last-event-id') || wanted
     const after = seal && seen !== undefined ? seal.open(seen, 'event') : seen
     const ending = new AbortController()
-    const leave = server.streams.enter()
-    /** Waits until the client has room, so that the stream never drops an event. */
-    const follow = async (offer: (update: Update) => void) => {
-      try {
-        if (seen !== undefined && !readPosition(after ?? '')) throw unknownId(seen)
-        const events = hq.events({ ...given({ jobs, queues, kinds, after }), signal: ending.signal })
-        const position = await events.position()
-        await new Promise<void>((sent) => offer({ position, sent }))
-        for await (const event of events) await new Promise<void>((sent) => offer({ event, sent }))
-        offer({ isClosed: true })
-      } catch (thrown) {
-        if (!codeOf(thrown)) hq.log.error({ err: thrown }, 'a stream of events failed')
-        offer({ trouble: thrown })
-      }
+    const begin = () => {
+      if (seen !== undefined && !readPosition(after ?? '')) throw unknownId(seen)
+      return hq.events({ ...given({ jobs, queues, kinds, after }), signal: ending.signal })
     }
+    const leave = server.streams.enter()
     const stream = eventStream<Update>({
       unreadSeconds: server.limits.unreadSeconds,
       isOver: endOfCaller(watchCaller(call)),
       onEnd: leave,
       subscribe(offer) {
-        void follow(offer)
+        void follow(begin, offer, (err) => hq.log.error({ err }, 'a stream of events failed'))
         return () => ending.abort()
       },
-      format(update) {
-        if ('isClosed' in update) return { text: '', isLast: true }
-        // Without its id, a browser that reconnects begins with new events.
-        if ('trouble' in update) {
-          return {
-            text: `id:\nevent: trouble\ndata: ${stringifyJson(troubleOf(update.trouble, idOf))}\n\n`,
-            isLast: true,
-          }
-        }
-        update.sent()
-        if ('position' in update) {
-          return { text: `id: ${idOf(update.position)}\nevent: ready\ndata: null\n\n`, isLast: false }
-        }
-        const event = { ...shown(server.redaction, update.event), id: idOf(update.event.id) }
-        return { text: `id: ${event.id}\nevent: ${event.kind}\ndata: ${stringifyJson(event)}\n\n`, isLast: false }
-      },
+      format: (update) => formatted(update, server.redaction, idOf),
     })
     return new Response(stream, { headers: STREAM_HEADERS })
   },
 })
+
+/** Offers all updates, and waits until the client has room for each, so that the stream never drops an event. */
+async function follow(
+  begin: () => JobEvents,
+  offer: (update: Update) => void,
+  onError: (thrown: unknown) => void,
+): Promise<void> {
+  try {
+    const events = begin()
+    const position = await events.position()
+    await new Promise<void>((sent) => offer({ position, sent }))
+    for await (const event of events) await new Promise<void>((sent) => offer({ event, sent }))
+    offer({ isClosed: true })
+  } catch (thrown) {
+    if (!codeOf(thrown)) onError(thrown)
+    offer({ trouble: thrown })
+  }
+}
+
+/** Returns the text of an update. `idOf` returns the id that clients get. */
+function formatted(
+  update: Update,
+  redaction: Redaction,
+  idOf: (position: string) => string,
+): { text: string; isLast: boolean } {
+  if ('isClosed' in update) return { text: '', isLast: true }
+  // Without its id, a browser that reconnects begins with new events.
+  if ('trouble' in update) {
+    const data = stringifyJson(troubleOf(update.trouble, idOf))
+    return { text: `id:\nevent: trouble\ndata: ${data}\n\n`, isLast: true }
+  }
+  update.sent()
+  if ('position' in update) {
+    return { text: `id: ${idOf(update.position)}\nevent: ready\ndata: null\n\n`, isLast: false }
+  }
+  const event = { ...shown(redaction, update.event), id: idOf(update.event.id) }
+  return { text: `id: ${event.id}\nevent: ${event.kind}\ndata: ${stringifyJson(event)}\n\n`, isLast: false }
+}
 
 /**
  * Returns the error for an id that this server did not write: before an upgrade, or without `redact`, ids looked different. It is
