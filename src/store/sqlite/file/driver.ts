@@ -90,92 +90,110 @@ async function withoutExperimentalWarning<T>(load: () => Promise<T>): Promise<T>
   }
 }
 
-async function openLibsql(path: string): Promise<Driver> {
-  let Database: typeof import('libsql')
+/** @throws NO_DRIVER */
+async function importLibsql(): Promise<typeof import('libsql')> {
   checkFiles('libsql')
   enterNativeCall()
   try {
     const found = await importOptional('libsql')
     if (!found) throw new Error('libsql is not installed')
-    Database = found as typeof import('libsql')
+    return found as typeof import('libsql')
   } catch (cause) {
     const message = `Node ${process.versions.node} has no SQLite built in: run "npm i libsql" (or use Node 22.13 or later, which needs nothing)`
     throw new HighkiqError('NO_DRIVER', message, undefined, { cause })
   } finally {
     leaveNativeCall()
   }
+}
+
+async function openLibsql(path: string): Promise<Driver> {
+  const Database = await importLibsql()
   const db = nativeCall(() => new Database(path))
-  /**
-   * Statements that found the file locked. For SQLite each still runs: its lock outlasts every transaction, and the
-   * connection sees an old state of the file, in which it can't write. Running it to its end frees the connection.
-   */
-  const unfinished = new Map<LibsqlStatement, Value[]>()
-  const finish = () => {
-    for (const [prepared, values] of unfinished) {
-      try {
-        nativeCall(() => prepared.all(values))
-        unfinished.delete(prepared)
-      } catch (thrown) {
-        if (libsqlCode(thrown) !== BUSY) unfinished.delete(prepared)
-      }
-    }
-  }
-  const call = <T>(work: () => T): T => {
-    if (unfinished.size > 0) finish()
-    return nativeCall(work)
-  }
+  const calls = new LibsqlCalls()
   return {
     name: 'libsql',
     connection: connectionOfApp(db) as unknown as SqlConnection,
     exec: (sql) => {
-      call(() => db.exec(sql))
+      calls.run(() => db.exec(sql))
     },
-    prepare: (sql) => {
-      const prepare = (): LibsqlStatement =>
-        call(() => {
-          const made = db.prepare(sql)
-          // libsql makes arrays of rows faster than objects.
-          return made.reader ? made.raw() : made
-        })
-      const first = prepare()
-      let statement: LibsqlStatement | undefined = first
-      const names = first.reader ? call(() => first.columns()).map(({ name }) => name) : []
-      const rowOf = (cells: unknown) => {
-        const row: Record<string, unknown> = {}
-        for (const [i, name] of names.entries()) row[name] = (cells as unknown[])[i]
-        return row
-      }
-      // The values are one array, because libsql would flatten several arguments, which costs as much as binding them.
-      const read = <T>(values: Value[], work: (prepared: LibsqlStatement) => T): T => {
-        statement ??= prepare()
-        const prepared = statement
-        try {
-          return call(() => work(prepared))
-        } catch (thrown) {
-          if (libsqlCode(thrown) === BUSY) unfinished.set(prepared, values)
-          // libsql would throw any other error again at each later `get`.
-          else statement = undefined
-          throw thrown
-        }
-      }
-      return {
-        run: (...values) => {
-          statement ??= prepare()
-          const prepared = statement
-          // A dropped statement would keep its lock on the file, so this one is used again after an error.
-          return call(() => prepared.run(values))
-        },
-        all: (...values) => read(values, (prepared) => prepared.all(values)).map(rowOf),
-        get: (...values) => {
-          const cells = read(values, (prepared) => prepared.get(values))
-          return cells && rowOf(cells)
-        },
-      }
-    },
+    prepare: (sql) => libsqlStatement(db, sql, calls),
     close: () => {
       nativeCall(() => db.close())
     },
     resultCode: libsqlCode,
+  }
+}
+
+/** The calls of one connection. */
+class LibsqlCalls {
+  /**
+   * Statements that found the file locked. For SQLite each still runs: its lock outlasts every transaction, and the
+   * connection sees an old state of the file, in which it can't write. Running it to its end frees the connection.
+   */
+  readonly #unfinished = new Map<LibsqlStatement, Value[]>()
+
+  run<T>(work: () => T): T {
+    if (this.#unfinished.size > 0) this.#finish()
+    return nativeCall(work)
+  }
+
+  /** Adds a statement that found the file locked. */
+  addUnfinished(prepared: LibsqlStatement, values: Value[]): void {
+    this.#unfinished.set(prepared, values)
+  }
+
+  #finish(): void {
+    for (const [prepared, values] of this.#unfinished) {
+      try {
+        nativeCall(() => prepared.all(values))
+        this.#unfinished.delete(prepared)
+      } catch (thrown) {
+        if (libsqlCode(thrown) !== BUSY) this.#unfinished.delete(prepared)
+      }
+    }
+  }
+}
+
+function libsqlStatement(db: LibsqlDatabase, sql: string, calls: LibsqlCalls): Statement {
+  const prepare = (): LibsqlStatement =>
+    calls.run(() => {
+      const made = db.prepare(sql)
+      // libsql makes arrays of rows faster than objects.
+      return made.reader ? made.raw() : made
+    })
+  const first = prepare()
+  let statement: LibsqlStatement | undefined = first
+  const names = first.reader ? calls.run(() => first.columns()).map(({ name }) => name) : []
+  const rowOf = (cells: unknown) => {
+    const row: Record<string, unknown> = {}
+    for (const [i, name] of names.entries()) row[name] = (cells as unknown[])[i]
+    return row
+  }
+  // The values are one array, because libsql would flatten several arguments, which costs as much as binding them.
+  const read = <T>(values: Value[], work: (prepared: LibsqlStatement) => T): T => {
+    statement ??= prepare()
+    const prepared = statement
+    try {
+      return calls.run(() => work(prepared))
+    } catch (thrown) {
+      if (libsqlCode(thrown) === BUSY) calls.addUnfinished(prepared, values)
+      // libsql would throw any other error again at each later `get`.
+      else statement = undefined
+      throw thrown
+    }
+  }
+  return {
+    run: (...values) => {
+      statement ??= prepare()
+      const prepared = statement
+      // A dropped statement would keep its lock on the file, so this one is used again after an error.
+      return calls.run(() => prepared.run(values))
+    },
+    all: (...values) => read(values, (prepared) => prepared.all(values)).map(rowOf),
+    get: (...values) => {
+      const cells = read(values, (prepared) => prepared.get(values))
+      return cells && rowOf(cells)
+    },
   }
 }
 
