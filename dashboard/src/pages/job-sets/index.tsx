@@ -5,7 +5,6 @@ import type { ErrorGroups, JobSetEntry, Page, Searched } from '../../api/types.t
 import { Split } from '../../components/drawer.tsx'
 import { Head } from '../../components/head.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { Menu } from '../../components/menu.tsx'
 import { ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Paging } from '../../components/paging.tsx'
 import { AddChip, Chip, Search } from '../../components/search.tsx'
@@ -20,16 +19,17 @@ import { useQuery } from '../../live/use-query.ts'
 import { isOverdue } from '../job/detail.tsx'
 import { AskingWhen } from '../job/later.tsx'
 import { act } from './actions.ts'
+import { AllActs } from './all-acts.tsx'
 import { SetDrawer } from './drawer.tsx'
 import { Nothing } from './empty.tsx'
-import { filterIn, isFiltered } from './filter.ts'
+import { type Filter, filterIn, isFiltered } from './filter.ts'
 import { Groups } from './groups.tsx'
-import { KINDS, type SetName } from './kinds.ts'
+import { type ActName, KINDS, type SetName } from './kinds.ts'
 import { MoreFilters } from './more-filters.tsx'
 import { rowsOf } from './row.ts'
 import { Rows } from './rows.tsx'
 import { Selection, useSelection } from './selection.tsx'
-import { type Count, SweepPanel, sweep } from './sweep.tsx'
+import { type Count, type SweepName, SweepPanel, sweep } from './sweep.tsx'
 
 const LIMIT = 50
 
@@ -51,33 +51,25 @@ function SetPage({ set }: { set: SetName }) {
   const { chosen, isAll, choose, chooseAll } = useSelection(JSON.stringify(listQuery))
   const list = useKept(useData<Searched<JobSetEntry>>(`/${set}`, listQuery, { live: chosen.size === 0 }))
   const rows = rowsOf(list.data?.items ?? [])
-  // The groups are those of all jobs, so that the chosen group stays among the others.
-  const { error: _, cause: __, ...beside } = filter
-  const groups = useKept(useData<ErrorGroups>(kind.hasErrors ? `/${set}/errors` : null, beside))
-  const isCounted = isNarrow && ((filter.error ?? filter.cause) !== undefined || !kind.hasErrors)
-  const counted = useData<ErrorGroups>(isCounted ? `/${set}/errors` : null, filter, { live: false })
-  const matching = isCounted ? counted.data : groups.data
-  const all: Count = isNarrow
-    ? { count: matching?.matching ?? null, isExact: matching?.complete ?? false }
-    : { count: size ?? null, isExact: true }
+  const { groups, matching, reload: reloadErrors } = useErrors(set, filter)
+  const all: Count = isNarrow ? matching : { count: size ?? null, isExact: true }
 
   // The time at which the next job is due, or the last job died or finished.
   const [next] = useData<Page<JobSetEntry>>(`/${set}`, { limit: 1, desc: kind.desc }).data?.items ?? []
-  const cause = causeOf(groups.data)
+  const cause = causeOf(groups)
 
   const isAllowed = about.value?.readOnly === false
   const reload = () => {
     void refresh().catch(() => {})
     void list.reload()
-    void groups.reload()
-    void counted.reload()
+    reloadErrors()
   }
-  const doAll = async (name: 'retry' | 'addToQueue' | 'kill' | 'delete') => {
+  const doAll = async (name: SweepName) => {
     if (await sweep(name, { set, filter })) choose(new Set())
     reload()
   }
   const some = rows.filter(({ id }) => chosen.has(id)).map(({ job }) => job)
-  const [first, ...others] = kind.acts.filter(({ isForAll }) => isForAll)
+  const labelOf = (name: ActName) => t(`sets.head.${name as 'retry'}${isNarrow ? '.matching' : ''}`)
   return (
     <Split drawer={query.job !== undefined && <SetDrawer set={set} id={query.job} rows={rows} onDone={reload} />}>
       <Head
@@ -92,26 +84,18 @@ function SetPage({ set }: { set: SetName }) {
           cause && t('sets.shared', { n: cause.count, at: clock(cause.since) }),
         ]}
       >
-        {isAllowed && size !== 0 && first && (
-          <>
-            <button type="button" class="btn" onClick={() => void doAll(first.name as 'retry')}>
-              {t(`sets.head.${first.name as 'retry'}${isNarrow ? '.matching' : ''}`)}
-            </button>
-            <Menu
-              label={t('sets.more')}
-              items={others.map(({ name, isRisky }) => ({
-                label: t(`sets.head.${name as 'delete'}${isNarrow ? '.matching' : ''}`),
-                isRisky: isRisky === true,
-                act: () => void doAll(name as 'delete'),
-              }))}
-            />
-          </>
+        {isAllowed && size !== 0 && (
+          <AllActs
+            acts={kind.acts.filter(({ isForAll }) => isForAll)}
+            labelOf={labelOf}
+            onAct={(name) => void doAll(name as SweepName)}
+          />
         )}
       </Head>
       <SweepPanel list={set} />
       <section class="panel list">
-        <Tools set={set} isGrouped={isGrouped} groups={groups.data} />
-        {isGrouped && groups.data && <Groups groups={groups.data} />}
+        <Tools set={set} isGrouped={isGrouped} groups={groups} />
+        {isGrouped && groups && <Groups groups={groups} />}
         {isAllowed && chosen.size > 0 && (
           <Selection
             count={isAll ? all.count : some.length}
@@ -145,6 +129,25 @@ function SetPage({ set }: { set: SetName }) {
       <AskingWhen />
     </Split>
   )
+}
+
+/** The groups of errors of a set, and how many jobs match the filter. */
+function useErrors(set: SetName, filter: Filter): { groups: ErrorGroups | undefined; matching: Count; reload(): void } {
+  const { hasErrors } = KINDS[set]
+  // The groups are those of all jobs, so that the chosen group stays among the others.
+  const { error, cause, ...beside } = filter
+  const groups = useKept(useData<ErrorGroups>(hasErrors ? `/${set}/errors` : null, beside))
+  const isCounted = isFiltered(filter) && ((error ?? cause) !== undefined || !hasErrors)
+  const counted = useData<ErrorGroups>(isCounted ? `/${set}/errors` : null, filter, { live: false })
+  const matching = isCounted ? counted.data : groups.data
+  return {
+    groups: groups.data,
+    matching: { count: matching?.matching ?? null, isExact: matching?.complete ?? false },
+    reload: () => {
+      void groups.reload()
+      void counted.reload()
+    },
+  }
 }
 
 /** Keeps the last content until the next has loaded, so that nothing jumps. */

@@ -5,7 +5,6 @@ import type { JobCounts, JobDetail, JobHit } from '../../api/types.ts'
 import { Split } from '../../components/drawer.tsx'
 import { Head } from '../../components/head.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { Menu } from '../../components/menu.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { FROM_THE_START } from '../../components/search.tsx'
 import { t } from '../../i18n/index.ts'
@@ -14,6 +13,7 @@ import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { AddJob } from '../job/add.tsx'
 import { AskingWhen } from '../job/later.tsx'
+import { AllActs } from '../job-sets/all-acts.tsx'
 import { SetDrawer } from '../job-sets/drawer.tsx'
 import { type ActName, setOf } from '../job-sets/kinds.ts'
 import { type Row, rowsOf } from '../job-sets/row.ts'
@@ -62,7 +62,6 @@ export default function Jobs() {
     if (open && (await doSome('delete', [{ ...open, key }]))) change({ job: null })
   }
   const isAllowed = about.value?.readOnly === false
-  const [first, ...others] = all
   return (
     <Split
       drawer={open && <Beside {...{ open, id: query.job ?? '', rows: beside, onDone: reload, onDelete: remove }} />}
@@ -73,19 +72,11 @@ export default function Jobs() {
           {t('jobs.again')}
         </button>
         {isAllowed && <AddJob queue={filter.queue} class={filter.class} />}
-        {isAllowed && first && (
-          <button type="button" class="btn" onClick={() => void doAll(first.act.name)}>
-            {t(`sets.head.${first.act.name as SweepName}.matching`)}
-          </button>
-        )}
-        {isAllowed && others.length > 0 && (
-          <Menu
-            label={t('sets.more')}
-            items={others.map(({ act: { name, isRisky } }) => ({
-              label: t(`sets.head.${name as SweepName}.matching`),
-              isRisky: isRisky === true,
-              act: () => void doAll(name),
-            }))}
+        {isAllowed && (
+          <AllActs
+            acts={all.map(({ act }) => act)}
+            labelOf={(name) => t(`sets.head.${name as SweepName}.matching`)}
+            onAct={(name) => void doAll(name)}
           />
         )}
       </Head>
