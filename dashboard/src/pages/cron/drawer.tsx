@@ -13,7 +13,7 @@ import { RunState, took } from './state.tsx'
 const MOST = 5000
 
 export function CronDrawer({ entry, onClose }: { entry: CronEntry; onClose(): void }) {
-  const { name, job, queue, args, spec, timeZone, missed, overlap, next, runs } = entry
+  const { name, args, spec, timeZone, next, runs } = entry
   return (
     <Drawer
       label={name}
@@ -29,30 +29,7 @@ export function CronDrawer({ entry, onClose }: { entry: CronEntry; onClose(): vo
       }
       onClose={onClose}
     >
-      <dl class="kv">
-        <dt>{t('cron.job')}</dt>
-        <dd>
-          <bdi>{job}</bdi>
-        </dd>
-        {queue !== null && (
-          <>
-            <dt>{t('cron.queue')}</dt>
-            <dd>
-              <a class="link" href={at(`/queues/${encoded(queue)}`)}>
-                <bdi>{visible(queue)}</bdi>
-              </a>
-            </dd>
-          </>
-        )}
-        <dt>{t('cron.missed')}</dt>
-        <dd>
-          <code>{missed}</code>
-        </dd>
-        <dt>{t('cron.overlap')}</dt>
-        <dd>
-          <code>{overlap}</code>
-        </dd>
-      </dl>
+      <Facts entry={entry} />
       <pre class="well">
         {args === null ? t('cron.byFunction') : visible(JSON.stringify(args, null, 2).slice(0, MOST))}
       </pre>
@@ -73,34 +50,66 @@ export function CronDrawer({ entry, onClose }: { entry: CronEntry; onClose(): vo
       <div class="sec">
         <h3>{t('cron.runs')}</h3>
       </div>
-      {runs.length === 0 && <p class="dim">{t('cron.noRuns')}</p>}
-      {runs.length > 0 && (
-        <table aria-label={t('cron.runs')}>
-          <thead>
-            <tr>
-              <th>{t('cron.tick')}</th>
-              <th>{t('cron.state')}</th>
-              <th class="num">{t('cron.took')}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {runs.map((run) => (
-              <tr key={run.jid}>
-                <td>
-                  <a class="link" href={at(`/jobs/${encoded(run.jid)}`)}>
-                    <When at={run.tick ?? run.pushedAt} />
-                  </a>
-                  {run.tick === null && <span class="sub">{t('cron.byHand')}</span>}
-                </td>
-                <td>
-                  <RunState run={run} />
-                </td>
-                <td class="num">{took(run)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+      {runs.length === 0 ? <p class="dim">{t('cron.noRuns')}</p> : <Runs runs={runs} />}
     </Drawer>
+  )
+}
+
+function Facts({ entry: { job, queue, missed, overlap } }: { entry: CronEntry }) {
+  return (
+    <dl class="kv">
+      <dt>{t('cron.job')}</dt>
+      <dd>
+        <bdi>{job}</bdi>
+      </dd>
+      {queue !== null && (
+        <>
+          <dt>{t('cron.queue')}</dt>
+          <dd>
+            <a class="link" href={at(`/queues/${encoded(queue)}`)}>
+              <bdi>{visible(queue)}</bdi>
+            </a>
+          </dd>
+        </>
+      )}
+      <dt>{t('cron.missed')}</dt>
+      <dd>
+        <code>{missed}</code>
+      </dd>
+      <dt>{t('cron.overlap')}</dt>
+      <dd>
+        <code>{overlap}</code>
+      </dd>
+    </dl>
+  )
+}
+
+function Runs({ runs }: Pick<CronEntry, 'runs'>) {
+  return (
+    <table aria-label={t('cron.runs')}>
+      <thead>
+        <tr>
+          <th>{t('cron.tick')}</th>
+          <th>{t('cron.state')}</th>
+          <th class="num">{t('cron.took')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {runs.map((run) => (
+          <tr key={run.jid}>
+            <td>
+              <a class="link" href={at(`/jobs/${encoded(run.jid)}`)}>
+                <When at={run.tick ?? run.pushedAt} />
+              </a>
+              {run.tick === null && <span class="sub">{t('cron.byHand')}</span>}
+            </td>
+            <td>
+              <RunState run={run} />
+            </td>
+            <td class="num">{took(run)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   )
 }

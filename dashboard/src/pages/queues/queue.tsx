@@ -39,26 +39,18 @@ export default function QueuePage() {
   const name = nameOf(useRoute().params.name ?? '')
   const path = `/queues/${encoded(name)}`
   const { data: queue, error, reload } = useData<Queue>(path)
-  const [query, change, link] = useQuery()
-  const { search, cursor } = query
+  const [query, change] = useQuery()
+  const { search, cursor, class: className } = query
   const order = ORDERS.find((one) => one === query.order) ?? 'newest'
-  const filter = { search, class: query.class }
-  const jobs = useData<Searched<JobSummary>>(`${path}/jobs`, { ...filter, order, cursor, limit: 25 })
+  const listQuery = { search, class: className, order, cursor, limit: 25 }
+  const jobs = useData<Searched<JobSummary>>(`${path}/jobs`, listQuery)
   const waits = useData<QueueWaits>(`${path}/waits`)
-  const isNarrow = Boolean(search || query.class)
   const rows = rowsOf(jobs.data?.items ?? [])
   const again = useCallback(async () => {
     await Promise.all([reload(), jobs.reload()])
   }, [reload, jobs.reload])
   const remove = async (job: JobDetail) => {
-    const yes = await confirm({
-      title: t('queues.deleteTitle', { class: visible(job.class) }),
-      body: t('queues.deleteBody'),
-      parts: [{ name: visible(`${job.class} ${job.jid}`), count: 1 }],
-      act: t('queues.delete'),
-      keep: t('task.keepIt'),
-    })
-    if (!yes) return
+    if (!(await isDeletionMeant(job))) return
     const acted = await reportOutcome(
       sendRequest<Acted>('DELETE', pathOf(name, job.jid), undefined, { key: job.key }),
       ({ done, error }) => (done > 0 ? t('queues.deleted') : t('toast.failed', { why: error ?? '' })),
@@ -89,48 +81,76 @@ export default function QueuePage() {
         <RunningPanel queue={name} />
       </div>
       <section class="panel list section">
-        <div class="tools">
-          <Search label={t('queues.searchJobs')} placeholder={t('queues.searchJobs')} />
-          <Chip name="class" label={t('sets.filter.class')} />
-          <AddChip
-            name="class"
-            label={t('sets.filter.class')}
-            known={[...new Set(rows.map(({ job }) => visible(job.class)))]}
-          />
-          <span class="grow" />
-          <MoreFilters state="queued" queue={name} />
-          <nav class="seg" aria-label={t('queues.order')}>
-            {ORDERS.map((one) => (
-              <a
-                key={one}
-                href={link({ order: one === 'newest' ? null : one, ...FROM_THE_START })}
-                {...(one === order ? { 'aria-current': 'true' as const } : {})}
-              >
-                {t(`queues.order.${one}`)}
-              </a>
-            ))}
-          </nav>
-        </div>
+        <Tools queue={name} order={order} classes={[...new Set(rows.map(({ job }) => visible(job.class)))]} />
         {jobs.error && <ErrorNote error={jobs.error} onRetry={jobs.reload} />}
         {!jobs.data && !jobs.error && <Skeleton />}
-        {jobs.data && rows.length === 0 && (
-          <Empty icon="queues" title={isNarrow ? t('nothingMatches') : t('queues.empty')}>
-            {isNarrow ? t('searched', { n: jobs.data.scanned }) : t('queues.emptyWhat')}
-          </Empty>
-        )}
-        {rows.length > 0 && (
-          <Table
-            label={t('queues.jobs')}
-            rows={rows}
-            columns={columns(link)}
-            keyOf={({ id }) => id}
-            open={query.job}
-            onOpen={({ id }) => change({ job: id }, { replace: query.job !== undefined })}
-          />
-        )}
+        {jobs.data && <Jobs rows={rows} scanned={jobs.data.scanned} />}
         {jobs.data && <Paging next={jobs.data.next} />}
       </section>
     </Split>
+  )
+}
+
+/** Asks whether a job is to be deleted. */
+function isDeletionMeant(job: JobDetail): Promise<boolean> {
+  return confirm({
+    title: t('queues.deleteTitle', { class: visible(job.class) }),
+    body: t('queues.deleteBody'),
+    parts: [{ name: visible(`${job.class} ${job.jid}`), count: 1 }],
+    act: t('queues.delete'),
+    keep: t('task.keepIt'),
+  })
+}
+
+interface ToolsProps {
+  queue: string
+  order: (typeof ORDERS)[number]
+  classes: readonly string[]
+}
+
+function Tools({ queue, order, classes }: ToolsProps) {
+  const [, , link] = useQuery()
+  return (
+    <div class="tools">
+      <Search label={t('queues.searchJobs')} placeholder={t('queues.searchJobs')} />
+      <Chip name="class" label={t('sets.filter.class')} />
+      <AddChip name="class" label={t('sets.filter.class')} known={classes} />
+      <span class="grow" />
+      <MoreFilters state="queued" queue={queue} />
+      <nav class="seg" aria-label={t('queues.order')}>
+        {ORDERS.map((one) => (
+          <a
+            key={one}
+            href={link({ order: one === 'newest' ? null : one, ...FROM_THE_START })}
+            {...(one === order ? { 'aria-current': 'true' as const } : {})}
+          >
+            {t(`queues.order.${one}`)}
+          </a>
+        ))}
+      </nav>
+    </div>
+  )
+}
+
+function Jobs({ rows, scanned }: { rows: readonly Row<JobSummary>[]; scanned: number }) {
+  const [query, change, link] = useQuery()
+  const isNarrow = Boolean(query.search || query.class)
+  if (rows.length === 0) {
+    return (
+      <Empty icon="queues" title={isNarrow ? t('nothingMatches') : t('queues.empty')}>
+        {isNarrow ? t('searched', { n: scanned }) : t('queues.emptyWhat')}
+      </Empty>
+    )
+  }
+  return (
+    <Table
+      label={t('queues.jobs')}
+      rows={rows}
+      columns={columns(link)}
+      keyOf={({ id }) => id}
+      open={query.job}
+      onOpen={({ id }) => change({ job: id }, { replace: query.job !== undefined })}
+    />
   )
 }
 
