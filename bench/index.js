@@ -82,7 +82,7 @@ async function main() {
   return failures.length + bad.length > 0 ? 1 : 0
 }
 
-/** Refuses a comparison of what cannot be compared. */
+/** Refuses a comparison of what can't be compared. */
 function refuseOtherRun(before, { jobs }, checked) {
   if (Object.keys(checked).length === 0) {
     throw new UsageError('--check has no ratio to compare with these --only and --peers; --check alone compares all')

@@ -13,6 +13,10 @@ const NOWHERE = [
 /** CSS's and SVG's use; the name of a control character. */
 const OTHER_SENSES = { aspect: /aspect-ratio|preserveAspectRatio/, bell: /bell\\u0007/ }
 
+/** One spelling, except in messages of other programs. */
+const CANNOT = /\bcan ?not\b/i
+const CANNOT_OF_OTHERS = /Cannot read properties|in JSON Schema|cannot be used with option/
+
 /** The second list. A name is split into its words, so `takeJobs` and `in_place` are found, too. */
 const NO_NAMES = new Set([
   ...['take', 'turn', 'place', 'line', 'mark', 'look', 'book', 'sheet', 'frame', 'words', 'deed', 'deeds', 'duty'],
@@ -66,6 +70,7 @@ const problems = []
 for (const file of files) {
   const text = readFileSync(file, 'utf8')
   for (const [i, line] of text.split('\n').entries()) {
+    if (CANNOT.test(line) && !CANNOT_OF_OTHERS.test(line)) problems.push(`${file}:${i + 1}: write “can't”`)
     for (const [word, pattern] of nowhere) {
       if (!pattern.test(line) || OTHER_SENSES[word]?.test(line)) continue
       problems.push(`${file}:${i + 1}: “${word}” is not used any more`)

@@ -9,7 +9,7 @@ const LEAST_TOLERANCE = { few: 0.25, many: 0.05 }
 const against = (workload, figure, ours, theirs) => ({ figure, of: [workload, ours], to: [workload, theirs] })
 const within = (peer, figure, of, to) => ({ figure, of: [of, peer], to: [to, peer] })
 
-/** Above this tolerance a ratio is `noisy`: it cannot show that something got worse. */
+/** Above this tolerance a ratio is `noisy`: it can't show that something got worse. */
 const MOST_TOLERANCE = 0.35
 
 /** @param driver the SQLite driver that Highkiq takes by default on this Node */

@@ -116,5 +116,5 @@ function reasonOf(thrown: unknown): string {
   const failure = FAILURES.find(([pattern]) => pattern.test(text))?.[1]
   const codes = [SYSTEM_CODE.exec(text)?.[0], code, inside.code]
   const known = codes.find((one) => typeof one === 'string' && /^[A-Z_0-9]+$/.test(one))
-  return failure ?? `it can not be reached${known ? ` (${known})` : ''}${answer}`
+  return failure ?? `it can't be reached${known ? ` (${known})` : ''}${answer}`
 }

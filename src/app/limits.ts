@@ -79,7 +79,7 @@ export class AppLimits {
       if (running) return runWithin(this.#app.store(), running, limit, options, work)
     }
     throw invalidOption(
-      `limit ${limit.name}: within needs the ctx of a job that runs in a worker of this app; handlers in threads can not use it`,
+      `limit ${limit.name}: within needs the ctx of a job that runs in a worker of this app; handlers in threads can't use it`,
     )
   }
 }

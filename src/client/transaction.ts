@@ -117,7 +117,7 @@ export class Transaction implements PushTarget {
     if (this.#failure) throw this.#failure.thrown
     if (this.#ordered.some(({ batches }) => !batches)) {
       throw invalidOption(
-        'hq.transaction can not wait for the asynchronous prepare or client middleware of an ordered job: push it after the commit',
+        "hq.transaction can't wait for the asynchronous prepare or client middleware of an ordered job: push it after the commit",
       )
     }
     const all: PreparedPush[] = []
@@ -180,7 +180,7 @@ export class Transaction implements PushTarget {
       const { rows } = bulk
       if (!(Symbol.iterator in rows)) {
         const message =
-          'rows that are read asynchronously can not join a transaction: push an array, or another iterable that is not async'
+          "rows that are read asynchronously can't join a transaction: push an array, or another iterable that is not async"
         throw new HighkiqError('INVALID_JOB', message)
       }
       const pushed: Promise<string | null>[] = []

@@ -136,7 +136,7 @@ function parsedBody({ headers, body, rawBody }: Incoming): Buffer {
   throw invalid('the body was read before: mount highkiq in front of body parsers')
 }
 
-/** A parser has rounded an integer that a double can not hold. @throws INVALID_REQUEST */
+/** A parser has rounded an integer that a double can't hold. @throws INVALID_REQUEST */
 function exactNumber(name: string, value: unknown): unknown {
   if (!Number.isInteger(value) || Number.isSafeInteger(value)) return value
   throw invalid(`a body parser has rounded the number in ${name}: mount highkiq in front of body parsers`)

@@ -4,7 +4,7 @@ import { readTime, type Time } from '../job/payload.ts'
 import { baseQueue, priorityOf } from '../job/priority.ts'
 import { displayOf } from './display.ts'
 
-/** A larger backtrace is not unpacked, so that it cannot fill the memory. */
+/** A larger backtrace is not unpacked, so that it can't fill the memory. */
 const MOST_BYTES = 1_000_000
 
 /** The members that a class of records reads. */

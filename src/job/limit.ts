@@ -165,7 +165,7 @@ interface StoredParts {
 
 const STORED = /^(?<kind>job|shared|queue|app):(?<name>[^: ]*)(?: (?<position>\d+))?(?::(?<key>.*))?$/s
 
-/** Returns whether `parseStoredName` can read a name. A later version may have stored one that it cannot. */
+/** Returns whether `parseStoredName` can read a name. A later version may have stored one that it can't. */
 export function isStoredName(stored: string): boolean {
   return STORED.test(stored)
 }

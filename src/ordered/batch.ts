@@ -102,7 +102,7 @@ export class Batch implements Running {
         return this.#failed(thrown)
       } catch {
         // An error whose own members throw when they are read counts as a failure like any other.
-        return this.#failed(new Error('the handler threw something that can not be read'))
+        return this.#failed(new Error("the handler threw something that can't be read"))
       }
     }
   }

@@ -47,7 +47,7 @@ export async function deferRow(app: AppPort, payload: Payload, options: DeferOpt
   return (await retryTransient(() => store.tasks.defer(row, at))) === 'ok'
 }
 
-/** Returns why a row of this job cannot be deferred; undefined when it can. */
+/** Returns why a row of this job can't be deferred; undefined when it can. */
 function refusalOf({ registry }: AppPort, payload: Payload): string | undefined {
   if (payload.hk_list) return 'gets several rows (rowsPerJob), and only a job of one row can be deferred'
   if (payload.hk_part) return 'makes a page of an export, which must return its rows'

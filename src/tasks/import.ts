@@ -157,7 +157,7 @@ export class RowCheck {
       })
   }
 
-  /** Returns what is stored of a refused row: nothing, if JSON cannot carry it. */
+  /** Returns what is stored of a refused row: nothing, if JSON can't carry it. */
   #storable(values: Record<string, unknown>): unknown {
     return this.#format === 'ndjson' ? {} : values
   }

@@ -192,7 +192,7 @@ export function parseRowKey(text: string): { task: string; index: number } | und
 
 /**
  * Returns the task whose report a file is: the task of the row key in its first row. Undefined if the file is no report
- * or cannot be read.
+ * or can't be read.
  */
 export async function reportedTask(path: string, options: ReadFileOptions): Promise<string | undefined> {
   const { openFile } = await import('./spreadsheet/file.ts')

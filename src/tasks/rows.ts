@@ -230,7 +230,7 @@ export function asRows(all: Iterable<unknown[]> | AsyncIterable<unknown[]>, maxR
 
 function notEncrypted(job: string): HighkiqError {
   return invalidOption(
-    `${job}: encrypt can not be combined with rowsPerJob or with rows of a file, because reports show them: use hq.tasks.create with a row for each job`,
+    `${job}: encrypt can't be combined with rowsPerJob or with rows of a file, because reports show them: use hq.tasks.create with a row for each job`,
   )
 }
 

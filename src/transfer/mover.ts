@@ -205,7 +205,7 @@ export class StoreMover {
     let kept = texts.length
     for (const to of ['target', 'source'] as const) {
       if (places[to].length === 0) continue
-      // What cannot be taken must not stop the pass.
+      // What can't be taken must not stop the pass.
       if (await this.#hold(entriesAt(page, places[to]), to)) kept -= places[to].length
       else left.others += places[to].length
     }

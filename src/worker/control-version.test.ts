@@ -22,7 +22,7 @@ async function setUp() {
   return { store, state, errors, shared, cancellations, control: new ControlVersion(failing, cancellations, shared) }
 }
 
-test('limits that cannot be read block no cancellation, are reported once, and are read later', async () => {
+test("limits that can't be read block no cancellation, are reported once, and are read later", async () => {
   const { store, state, errors, shared, cancellations, control } = await setUp()
   state.isReadable = false
   await store.limits.change('queue:mail', { max: 1 })

@@ -34,7 +34,7 @@ export class ControlVersion {
   }
 
   /**
-   * Reads what has changed up to the newest version that the store has reported. Limits that cannot be read now do not block
+   * Reads what has changed up to the newest version that the store has reported. Limits that can't be read now do not block
    * cancellations: the next call reads these limits again.
    */
   async refresh(): Promise<void> {

@@ -22,7 +22,7 @@ export class SharedLimits {
   readonly #report: Report
   /** Queues that have the limit of another one, with that one. */
   readonly #limitQueues: ReadonlyMap<string, string>
-  /** The names that were reported because they cannot be read. */
+  /** The names that were reported because they can't be read. */
   readonly #unreadable = new Set<string>()
   #hasFailed = false
   #ofQueues: readonly SharedRule[]

@@ -130,7 +130,7 @@ inFolder(
       'its certificate is not accepted',
       'it does not begin with TLS: use smtp:// in place of smtps://',
       'the server refused an address (550)',
-      'it can not be reached (ECONNREFUSED)',
+      "it can't be reached (ECONNREFUSED)",
     ])
     expect(stdout + stderr).not.toMatch(/se(%3A|:)cret/)
   },
@@ -162,8 +162,8 @@ test('Slack gets text and blocks in which no name is a link or a mention', async
 })
 
 test.each([
-  ['a host that nothing listens on', closedPort, /^it can not be reached \(ECONNREFUSED\)$/],
-  ['an unknown host', async () => 'secret.invalid', /^it can not be reached \((ENOTFOUND|EAI_AGAIN)\)$/],
+  ['a host that nothing listens on', closedPort, /^it can't be reached \(ECONNREFUSED\)$/],
+  ['an unknown host', async () => 'secret.invalid', /^it can't be reached \((ENOTFOUND|EAI_AGAIN)\)$/],
 ])('a test of %s says why it failed, without the path', async (_, host, error) => {
   const t = bench({ alerts: { to: [{ webhook: `http://${await host()}/secret`, name: 'ops' }] } })
   const results = await t.hq.alerts.test()

@@ -184,7 +184,7 @@ onRedis('adopt', () => {
     const url = server.url()
     await restoreLowkiq(server)
     const odd =
-      'highkiq: Odd::Times: time stays: a payload has a Ruby object of the class Time, which JSON cannot represent\n'
+      "highkiq: Odd::Times: time stays: a payload has a Ruby object of the class Time, which JSON can't represent\n"
     const asked = await folder.run(['adopt', 'lowkiq', '--url', url])
     expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining(`${FACTS} Lowkiq`) })
     const dry = await folder.run(['adopt', 'lowkiq', '--url', url, '--dry-run'])
@@ -340,7 +340,7 @@ onRedis('adopt', () => {
     })
   })
 
-  test('what can not be adopted is refused or named', { timeout: 60_000 }, async ({ folder }) => {
+  test("what can't be adopted is refused or named", { timeout: 60_000 }, async ({ folder }) => {
     const server = await emptyServer()
     const sqlite = await folder.run(['adopt', 'lowkiq', '--url', 'sqlite::memory:', '--yes'])
     expect(sqlite).toMatchObject({

@@ -111,7 +111,7 @@ test('bench fails when a job runs twice', async () => {
   await hq.close()
 })
 
-test('bench names the option with a wrong value, and a folder that it can not write into', async ({ folder }) => {
+test("bench names the option with a wrong value, and a folder that it can't write into", async ({ folder }) => {
   const cases: [args: string[], code: number, message: string][] = [
     [['--jobs', '0'], 2, "option '--jobs <n>' argument '0' is invalid. It must be a whole number, 1 or more."],
     [['--jobs', '1000001'], 2, "argument '1000001' is invalid. It must be at most 1,000,000."],
@@ -209,7 +209,7 @@ onPostgres('highkiq bench on PostgreSQL', () => {
 
     const begin = async () => {
       const running = folder.start(['bench', '--jobs', '1000000', ...url])
-      await running.says(/measuring: push/)
+      await running.waitFor(/measuring: push/)
       const [schema = ''] = (await schemas()).filter((name) => !kept.includes(name))
       expect(schema).toMatch(new RegExp(`^highkiq_bench_${HOST}_${running.pid}_`))
       return { running, schema }

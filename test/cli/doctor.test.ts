@@ -367,7 +367,7 @@ onRedis('on Redis', () => {
       expect(await contents(redis)).toEqual(before)
     }))
 
-  test('a key that can not be read is an error of the store, and the other checks are shown', () =>
+  test("a key that can't be read is an error of the store, and the other checks are shown", () =>
     server(
       async (redis) => {
         await push(redis.url())
@@ -401,7 +401,7 @@ onRedis('on Redis', () => {
       ),
     ))
 
-  test('a server that can not be reached is one error', () =>
+  test("a server that can't be reached is one error", () =>
     server(async (redis) => {
       const url = redis.url()
       await redis.kill()

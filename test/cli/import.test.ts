@@ -505,7 +505,7 @@ describe.concurrent('highkiq task', () => {
     expect((await folder.run(['task', 'report', kept.id, 'all.csv', '--all'])).stdout).toBe('all.csv: 30 rows\n')
   })
 
-  test('a paused task shows its reason, its limits and a hint; an ended task can not be cancelled', async ({
+  test("a paused task shows its reason, its limits and a hint; an ended task can't be cancelled", async ({
     folder,
   }) => {
     folder.write({ 'jobs.mjs': JOBS, 'products.csv': `sku,price\n${'a,x\n'.repeat(5)}` })

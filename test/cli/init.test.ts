@@ -142,7 +142,7 @@ test('init advises on a tsconfig.json that has the options only in comments', as
   expect((await folder.run(['init'], npm)).stdout).toContain('"noEmit": true.')
 })
 
-test('init refuses what it can not use, and changes nothing', async ({ folder }) => {
+test("init refuses what it can't use, and changes nothing", async ({ folder }) => {
   const refused = async (...args: string[]) => {
     const { code, stdout, stderr } = await folder.run(['init', ...args], npm)
     expect([code, stdout]).toEqual([2, ''])

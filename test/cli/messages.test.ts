@@ -100,7 +100,7 @@ describe('wrong usage is exit code 2, and says what would be right', () => {
   })
 })
 
-describe('a store that can not be used is exit code 1 and one line', () => {
+describe("a store that can't be used is exit code 1 and one line", () => {
   test.for<[name: string, args: string[], says: RegExp]>([
     [
       'pushing to a file that is not a database',

@@ -169,9 +169,7 @@ await hq.close()`,
     expect(stderr.match(/is working/g)).toHaveLength(2)
   })
 
-  test('an app that can not be loaded is reported once, with its exit code', { timeout: 120_000 }, async ({
-    folder,
-  }) => {
+  test("an app that can't be loaded is reported once, with its exit code", { timeout: 120_000 }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': 'throw new Error("no such thing")' })
     const { code, stderr } = await folder.run(['work', '-r', 'jobs.mjs', '--processes', '3'])
     expect(stderr.match(/can't be loaded/g)).toHaveLength(1)

@@ -107,7 +107,7 @@ describe.skipIf(!present)('systemd', () => {
     expect(manager.messages.all.slice(1)).toEqual(['READY=1 STATUS=2 processes', 'STOPPING=1 STATUS=stopping'])
   })
 
-  test('a systemd that can not be notified is logged once, and the worker runs', { timeout: 120_000 }, async ({
+  test("a systemd that can't be notified is logged once, and the worker runs", { timeout: 120_000 }, async ({
     folder,
   }) => {
     folder.write({ 'jobs.mjs': JOBS })

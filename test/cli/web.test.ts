@@ -32,7 +32,7 @@ test('highkiq web needs a token to listen on a public address', async ({ folder 
   expect([code, stderr]).toEqual([2, expect.stringContaining('so it needs a token')])
 })
 
-test('highkiq web prints one line when it can not listen', async ({ folder }) => {
+test("highkiq web prints one line when it can't listen", async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')

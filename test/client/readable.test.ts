@@ -22,7 +22,7 @@ test.each([
   ['an argument', { class: 'J', args: [[HALF]] }, 'args[0][0]'],
   ['99 levels inside args', { class: 'J', args: [nested(99)] }, 'args[0]'],
   ['100 levels inside a member', { class: 'J', args: [], own: nested(100) }, 'own[0]'],
-])('a push with %s that Ruby cannot read is refused, whatever strictArgs says', async (_, request, path) => {
+])("a push with %s that Ruby can't read is refused, whatever strictArgs says", async (_, request, path) => {
   for (const strictArgs of ['raise', 'warn', false] as const) {
     const t = bench({ strictArgs })
     await expect(t.hq.push(request)).rejects.toMatchObject(refused(path))
@@ -96,7 +96,7 @@ test('rows of a task are checked when they are added and when their arguments ar
   expect(await retry(nested(98))).toMatchObject({ rows: 1 })
 })
 
-test('errors and results are stored without the parts that Ruby cannot read', async () => {
+test("errors and results are stored without the parts that Ruby can't read", async () => {
   const t = bench()
   t.hq.job('Fails', { retry: 1, backtrace: true }, () => {
     throw Object.assign(new Error(`no ${HALF}`), { name: `Bad${HALF}` })

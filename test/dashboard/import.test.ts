@@ -108,7 +108,7 @@ inBrowser('imports on the dashboard', (open) => {
     expect((await hq.tasks.list()).items.map(({ name }) => name)).toEqual(['lamps.csv'])
     await start('rugs.csv')
     ends[1]?.open()
-    await page.getByText(`The file cannot be imported like this: ${message}`).waitFor()
+    await page.getByText(`The file can't be imported like this: ${message}`).waitFor()
     expect(faults.splice(0)).toEqual([expect.stringContaining('400')])
   })
 
@@ -132,12 +132,12 @@ inBrowser('imports on the dashboard', (open) => {
     await dialog.getByLabel('Encoding').selectOption('windows-1252')
     await dialog.locator('tbody td', { hasText: 'cédille' }).waitFor()
     await dialog.getByLabel('Delimiter').selectOption(',')
-    await dialog.getByText('The file cannot be imported like this').waitFor()
+    await dialog.getByText("The file can't be imported like this").waitFor()
     // The rows stay; what can't be read can't be started.
     expect(await dialog.locator('tbody td').allTextContents()).toEqual(['cédille', '1,5'])
     expect(await dialog.getByRole('button', { name: 'Start 1 row' }).isDisabled()).toBe(true)
     await dialog.getByLabel('Delimiter').selectOption(';')
-    await dialog.getByText('The file cannot be imported like this').waitFor({ state: 'detached' })
+    await dialog.getByText("The file can't be imported like this").waitFor({ state: 'detached' })
 
     await dialog.getByText('Name, meta and limits of the task').click()
     await dialog.getByLabel('Name', { exact: true }).fill('Spring prices')

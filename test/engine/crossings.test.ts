@@ -4,7 +4,7 @@ import { iterate, type JobContext, type Middleware } from 'highkiq'
 import { expect, test } from 'vitest'
 import { bench, Collector, storeOfSuite, until } from './bench.ts'
 
-test('an iterable job can not run in a thread, not by default either', async () => {
+test("an iterable job can't run in a thread, not by default either", async () => {
   const t = bench({ defaultJobOptions: { thread: true } })
   const ran = new Collector<string>()
   const job = {
@@ -37,7 +37,7 @@ test('a capsule serves a bound queue that it names, with its own concurrency and
   expect([worker.concurrency, [...worker.queues].sort()]).toEqual([3, ['default', 'orders']])
 })
 
-test('a capsule can not serve a queue that has its own concurrency by hq.process', () => {
+test("a capsule can't serve a queue that has its own concurrency by hq.process", () => {
   const t = bench()
   t.hq.process('orders', { concurrency: 2 }, () => {})
   expect(() => t.hq.worker({ capsules: { slow: { concurrency: 1, queues: ['orders,2'] } } })).toThrow(

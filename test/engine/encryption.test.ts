@@ -139,7 +139,7 @@ test('a missing key fails the attempt and keeps the job for a retry, which runs 
   expect(asked[0]).toBe(2)
 })
 
-test('an encrypted argument can not be moved to another job, changed, or read with another key', async () => {
+test("an encrypted argument can't be moved to another job, changed, or read with another key", async () => {
   const { hq, Pay, queue, raw, work, errors } = withSecret()
   hq.job('Other', { encrypt: true, retry: 0 }, async (_ctx, _id: number, _iban: string) => {})
   await hq.queue('default').pause()
@@ -228,7 +228,7 @@ test('a callback of a task gets the task and the run, although its job encrypts'
 test('lists of rows are refused, because reports would show them', async () => {
   const { hq, Pay } = withSecret()
   await expect(hq.tasks.create(Pay as never, [[1, SECRET]], { rowsPerJob: 2 } as never)).rejects.toThrow(
-    'Pay: encrypt can not be combined with rowsPerJob or with rows of a file',
+    "Pay: encrypt can't be combined with rowsPerJob or with rows of a file",
   )
 })
 

@@ -4,7 +4,7 @@ import { bench, Collector, gate, until } from './bench.ts'
 
 const nothing = { processed: 0, failed: 0, enqueued: 0, fetched: 0, scheduled: 0, retries: 0, dead: 0 }
 
-test('a job that can not start in time is dropped without failing; others run', async () => {
+test("a job that can't start in time is dropped without failing; others run", async () => {
   const t = bench()
   const ran = new Collector<string>()
   const deaths = new Collector<unknown>()

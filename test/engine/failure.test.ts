@@ -409,7 +409,7 @@ test('without an error handler errors are logged, but not what their jobs carry'
   expect(JSON.stringify(line)).not.toContain('password')
 })
 
-test('an error whose code can not be read is reported, and its row fails all the same', async () => {
+test("an error whose code can't be read is reported, and its row fails all the same", async () => {
   const t = bench()
   const unreadable = Object.defineProperty(new Error('odd'), 'code', {
     get() {

@@ -53,7 +53,7 @@ test('a job that waits for room in its limit holds no slot of the worker and bur
   ])
 })
 
-test('limited jobs that were fetched with one that cannot start run once', async () => {
+test("limited jobs that were fetched with one that can't start run once", async () => {
   const t = bench()
   const [ran, { opened, open }] = [new Collector<number>(), gate()]
   t.hq.job('Limited', { limit: { concurrency: 20 }, retry: 0 }, async (_, n: number) => {
@@ -270,7 +270,7 @@ test('a job that waits for room in its limit is counted, edited, duplicated and 
   expect(await ran.atLeast(2)).toEqual([1, 20])
 })
 
-test('a dead set that the worker can not prune does not keep the slots of dead workers used', async () => {
+test("a dead set that the worker can't prune does not keep the slots of dead workers used", async () => {
   const t = bench()
   const { jobSets, limits } = t.hq.store
   await t.hq.store.workers.join('gone', { queues: ['q'], seconds: 600, host: 'elsewhere\n1\n1' })

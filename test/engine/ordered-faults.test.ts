@@ -174,7 +174,7 @@ test('an id that crashes its process three times in a row goes to the morgue, an
 
 test('deaths at the takeover of a shard are reported, even when the answer with them was lost', async (context) => {
   const t = bench()
-  context.skip(t.url.startsWith('sqlite'), 'its answers can not be lost on their way')
+  context.skip(t.url.startsWith('sqlite'), "its answers can't be lost on their way")
   const told = new Collector<unknown>()
   const options = { shards: 1, maxCrashes: 1, onExhausted: (dead: unknown) => told.add(dead) }
   const job = t.hq.ordered('Sync', options, () => {})

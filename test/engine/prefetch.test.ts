@@ -34,7 +34,7 @@ async function blocked(t: Bench, options: WorkerOptions = {}) {
   return { worker, ran, open, asked }
 }
 
-test('while jobs end quickly a worker fetches ahead; jobs that cannot start soon run on other workers', async () => {
+test("while jobs end quickly a worker fetches ahead; jobs that can't start soon run on other workers", async () => {
   const t = bench()
   const { worker, ran, open, asked } = await blocked(t)
   expect(asked.most).toBeGreaterThan(CONCURRENCY)

@@ -187,7 +187,7 @@ test('an error leaves its thread with class, message, stack, members and causes'
   expect(stored.sort()).toEqual(['Error odd', 'Mine of my own', 'string a text'])
 })
 
-test('a result that can not be cloned is dropped: the job is done, and a warning is logged', async () => {
+test("a result that can't be cloned is dropped: the job is done, and a warning is logged", async () => {
   const t = bench()
   const jid = await push(t, 'Odd')
   await t.work()
@@ -392,7 +392,7 @@ test('a handler in a thread pushes through the app of its thread', async () => {
   expect(await t.queue('other')).toMatchObject([{ class: 'Other', args: [false] }])
 })
 
-test('a thread can not reach a database in memory, and says so', async () => {
+test("a thread can't reach a database in memory, and says so", async () => {
   const t = bench({ url: 'sqlite::memory:' })
   await push(t, 'Pushes')
   await t.work()
@@ -435,7 +435,7 @@ test.each([null, 5, '', { path: 'x' }])('thread: %o is refused', (thread) => {
   expect(() => hq.job('J', options, () => {})).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }))
 })
 
-test('a file that can not be loaded, does not know the job, or starts a worker, fails the job with the reason', async () => {
+test("a file that can't be loaded, does not know the job, or starts a worker, fails the job with the reason", async () => {
   const t = plain()
   t.hq.job('Missing', { thread: new URL('./threads/nowhere.js', import.meta.url) }, () => {})
   t.hq.job('Unknown', { thread: new URL('./threads/jobs.js', import.meta.url) }, () => {})

@@ -194,7 +194,7 @@ test('performBulk on a full disk names the jids of the batch that is not stored'
 /** Retries can't be stored meanwhile. */
 const REFUSE = `CREATE TRIGGER refuse BEFORE INSERT ON hk_entry WHEN NEW."set" = 1 BEGIN SELECT raise(ABORT, 'not now'); END`
 
-test('a settlement that can not be stored is sent again until it can, and the handler does not run again', async () => {
+test("a settlement that can't be stored is sent again until it can, and the handler does not run again", async () => {
   const t = bench()
   const ran = new Collector<number>()
   const J = t.hq.job('J', async () => {
@@ -218,7 +218,7 @@ test('a settlement that can not be stored is sent again until it can, and the ha
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 1, fetched: 0 })
 })
 
-test('deferred rows whose end can not be stored do not keep those behind them from their deadline', async () => {
+test("deferred rows whose end can't be stored do not keep those behind them from their deadline", async () => {
   const t = bench()
   const Pay = t.hq.job('Pay', async (ctx) => {
     await ctx.defer({ within: 0.05 })
@@ -238,7 +238,7 @@ test('deferred rows whose end can not be stored do not keep those behind them fr
   expect(await task.wait()).toMatchObject({ counts: { finished: 150, error: 5 } })
 })
 
-test('a settlement that can not be stored does not block the others', async () => {
+test("a settlement that can't be stored does not block the others", async () => {
   const t = bench()
   const { store } = t.hq
   await t.raw('{"n":1}')

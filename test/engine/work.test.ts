@@ -427,7 +427,7 @@ test('the lines of ctx.log name the job', async () => {
   ])
 })
 
-test('an app whose store can not be opened can not start a worker, and can be closed', async () => {
+test("an app whose store can't be opened can't start a worker, and can be closed", async () => {
   const hq = new Highkiq({ url: 'sqlite:/no/such/folder/jobs.db', logger: bench({ url: 'sqlite::memory:' }).log })
   await expect(hq.worker().start()).rejects.toMatchObject({ code: 'STORE_UNUSABLE' })
   await hq.close()

@@ -250,7 +250,7 @@ test('servers on two ports of one host do not log each other out', async () => {
   for (const open of servers) expect((await open('/api/v1/tasks', { headers: { cookie } })).status).toBe(200)
 })
 
-test('the login form redirects only within this server, and other sites cannot log a browser in', async () => {
+test("the login form redirects only within this server, and other sites can't log a browser in", async () => {
   const open = browser({ origin: 'http://10.0.0.5:7433', auth: { bearer: 'secret' }, basePath: '/jobs' })
   const send = (to: string, headers: Record<string, string> = { origin: 'http://10.0.0.5:7433' }) =>
     open('/jobs/login', { method: 'POST', body: new URLSearchParams({ token: 'secret', to }), headers })

@@ -95,7 +95,7 @@ test('a server that is read-only changes no limit', async () => {
 test('a change is in the audit although the answer could not be read', async () => {
   const entries: AuditEntry[] = []
   const t = api({ audit: (entry) => void entries.push(entry) })
-  // The store of the app, whose lists cannot be read.
+  // The store of the app, whose lists can't be read.
   Object.assign(t.hq.store.limits, { list: () => Promise.reject(new Error('no answer')) })
   await t.call('PATCH', '/api/v1/limits/app', { json: { concurrency: 1 } })
   await t.call('POST', '/api/v1/limits/app/reset')

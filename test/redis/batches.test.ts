@@ -29,7 +29,7 @@ onRedis('batches, beside other programs', () => {
     expect(bids).toContain(rest?.bid)
   })
 
-  test('a batch whose callback can not be pushed keeps no other one from ending, or from being cancelled', async () => {
+  test("a batch whose callback can't be pushed keeps no other one from ending, or from being cancelled", async () => {
     const { hq, clock } = bench({ url: server.url(1) })
     const redis = new Redis(server.url(1))
     onTestFinished(() => redis.disconnect())

@@ -297,7 +297,7 @@ onRedis('cancelled jobs and paused queues, beside Sidekiq', () => {
     await ran.atLeast(4)
   })
 
-  test('jobs fetched while the cancellations cannot be read are requeued, and start once they can', async () => {
+  test("jobs fetched while the cancellations can't be read are requeued, and start once they can", async () => {
     const t = app()
     const { opened, open } = gate()
     const ran = new Collector<number>()

@@ -49,7 +49,7 @@ onRedis('rows that finished together', () => {
     }
   }
 
-  test('a row that cannot be read is reported, its job is settled, and the other rows finish', () =>
+  test("a row that can't be read is reported, its job is settled, and the other rows finish", () =>
     withRows(rows(0, 5), async ({ store, redis, taken, settle }) => {
       // The status 7 does not exist.
       await redis.setrange(EVENTS, 2 * RECORD_BYTES, '\x1f')

@@ -32,7 +32,7 @@ onRedis('data of other programs', () => {
   }
 
   test.each(['[["succeeded",undefined,"J","default",1,1]]', '{}'])(
-    'events that cannot be read are missing, as after a trim: %s',
+    "events that can't be read are missing, as after a trim: %s",
     async (events) => {
       const { newest } = await hq.store.events.record(null, hq.now())
       await server.ask('SET', 'hk:events:newest', String(newest + 1))
@@ -102,7 +102,7 @@ onRedis('data of other programs', () => {
     expect((await all(hq.processes())).map(({ leader }) => leader)).toEqual([false, true])
   })
 
-  test('a job that cannot move stays where it is, and the log names the key of the wrong type once', async () => {
+  test("a job that can't move stays where it is, and the log names the key of the wrong type once", async () => {
     const log = recorder()
     const app = new Highkiq({ url: server.url(), logger: log })
     onTestFinished(() => app.close())

@@ -107,7 +107,7 @@ onRedis('limits on Redis', () => {
     expect((await t.store.limits.list()).map(({ name }) => name)).toEqual([...names].sort())
   })
 
-  test('a job whose queue can not be written does not hold up the others of its limit, and runs once it can', async () => {
+  test("a job whose queue can't be written does not hold up the others of its limit, and runs once it can", async () => {
     const server = await startServer()
     const redis = new Redis(server.url())
     onTestFinished(async () => {

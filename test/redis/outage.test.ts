@@ -100,7 +100,7 @@ onRedis('a server in trouble', () => {
       await Promise.all([scene.push(), scene.push()])
       expect(unsure.length + refused.length - before).toBe(2)
       const sent = unsure.length
-      // By now the client knows that it cannot send anything.
+      // By now the client knows that it can't send anything.
       await Promise.all([scene.push(), scene.push()])
       expect(unsure).toHaveLength(sent)
       await over

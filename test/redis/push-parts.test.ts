@@ -249,7 +249,7 @@ onRedis('a push in several parts of which one fails', () => {
     expect([...error.notPushed, ...(error.maybePushed ? error.jids : [])]).toEqual(error.jids)
   })
 
-  test('a bulk whose refused row can not be pushed again: the error names the stored rows', async () => {
+  test("a bulk whose refused row can't be pushed again: the error names the stored rows", async () => {
     const { redis, proxy, J } = await replacing()
     proxy.onRequest(isPush, 'pass')
     const { happened } = proxy.onRequest(isPush, 'cut-before')
@@ -261,7 +261,7 @@ onRedis('a push in several parts of which one fails', () => {
     expect(error.details).toMatchObject({ rows: error.maybePushed ? [] : [2], next: 4 })
   })
 
-  test('a push whose holder can not be replaced: PUSH_FAILED, and its jid is in notPushed', async () => {
+  test("a push whose holder can't be replaced: PUSH_FAILED, and its jid is in notPushed", async () => {
     const { redis, J } = await replacing()
     await J.performAsync(5)
     // The scheduled jobs, in which the client looks for the holder, can't be read.

@@ -614,7 +614,7 @@ const operations: Operation[] = [
     },
   },
   {
-    // The next settleAndFetch names a queue that cannot be waited on.
+    // The next settleAndFetch names a queue that can't be waited on.
     name: 'waitForJobs: gets a job',
     unnamed: true,
     async run(w) {
@@ -623,19 +623,19 @@ const operations: Operation[] = [
     },
   },
   {
-    // A key that cannot be counted does not hide the others.
+    // A key that can't be counted does not hide the others.
     name: 'totals',
     unnamed: true,
     run: async (w) => ((await w.store.metrics.totals()) ? '' : 'nothing'),
   },
   {
-    // A key that cannot be read does not hide the jobs of others.
+    // A key that can't be read does not hide the jobs of others.
     name: 'fetched jobs',
     unnamed: true,
     run: async (w) => ((await w.store.workers.fetched({ limit: 100 })).next === null ? '' : 'there are more'),
   },
   {
-    // A list that cannot be read does not hide the others.
+    // A list that can't be read does not hide the others.
     name: 'queues',
     unnamed: true,
     run: async (w) => ((await w.store.jobs.queues()).some(({ size }) => size > 0) ? '' : 'all are empty'),

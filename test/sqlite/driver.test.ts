@@ -37,7 +37,7 @@ test('a statement returns rows by column name, and can be used again after an er
   driver.close()
 })
 
-test('with libsql a statement that fails throws its own error, also when it can not be prepared again', async () => {
+test("with libsql a statement that fails throws its own error, also when it can't be prepared again", async () => {
   const driver = await openDriver(':memory:', 'libsql')
   driver.exec('CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT NOT NULL)')
   const add = driver.prepare('INSERT INTO t (text) VALUES (?) RETURNING id, text')

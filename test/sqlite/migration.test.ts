@@ -328,7 +328,7 @@ test('a migration that fails changes nothing', async () => {
   expect(await hq.stats()).toMatchObject({ enqueued: 116 })
 })
 
-test('a file that can not grow keeps its jobs, and the error of its migration names the cause', async () => {
+test("a file that can't grow keeps its jobs, and the error of its migration names the cause", async () => {
   const path = fileOf01()
   const neighbour = fileURLToPath(new URL('limited.js', import.meta.url))
   // A process may write no file that is larger, in units of 1024 bytes.

@@ -365,7 +365,7 @@ test.each<[what: string, source: () => Buffer | Promise<Buffer>, rows: unknown[]
   expect(seen).toEqual(rows)
 })
 
-test('a formula without a result, or a value that JSON cannot carry, fails its row alone', async () => {
+test("a formula without a result, or a value that JSON can't carry, fails its row alone", async () => {
   const { hq } = newApp()
   const Row = hq.job('Row', async (_ctx, _row: object) => {})
   const workbook = await writeXlsx({

@@ -209,7 +209,7 @@ test('a tracked job can be deferred, and its cancellation while the handler runs
   await until(async () => (await t.hq.tasks.event(cancelled))?.status === 'cancelled')
 })
 
-test('what can not be deferred or ended is refused, with the reason', async () => {
+test("what can't be deferred or ended is refused, with the reason", async () => {
   const t = bench()
   const refused = new Collector<string>()
   const tries = (options?: object) => async (ctx: JobContext) => {

@@ -148,7 +148,7 @@ test.each([
   ['an ordinary error', () => new Error('broken')],
   ['a BatchFailure that says nothing', () => Object.assign(Object.create(null), { highkiq: 'batch-failure' })],
   [
-    'something that can not be read',
+    "something that can't be read",
     () => ({
       get highkiq() {
         throw new Error('no')
@@ -168,7 +168,7 @@ test.each([
   expect(calls).toEqual([[1, 2], [1], [2]])
 })
 
-test('a call whose process was killed is split, so that one row cannot crash the others', async () => {
+test("a call whose process was killed is split, so that one row can't crash the others", async () => {
   const t = bench()
   const ran: unknown[] = []
   const Long = t.hq.job('Long', { maxCrashes: 2 }, async (ctx, rows: number[]) => {

@@ -75,7 +75,7 @@ test('one search finds the rows of all idle tasks, and a missing row frees its s
   expect(held).toEqual(Object.fromEntries(ids.map((id) => [id, id === robbed ? 1 : 2])))
 })
 
-test('tasks that cannot be cancelled, deleted or checked are reported and tried again, and hold up no other task', async () => {
+test("tasks that can't be cancelled, deleted or checked are reported and tried again, and hold up no other task", async () => {
   const { hq, clock } = bench()
   const { tasks } = hq.store
   const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})

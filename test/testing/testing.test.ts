@@ -16,7 +16,7 @@ function newApp(url = 'sqlite:/nowhere/at/all.db', now = () => NOW): Highkiq {
 // ------------------------------------------------------------------------------------------------------------ fake
 
 test.each([fake, inline])(
-  'a tracked job cannot be deferred without a worker, and the error says how to test it',
+  "a tracked job can't be deferred without a worker, and the error says how to test it",
   async (mode) => {
     const hq = newApp()
     using _mode = mode(hq)

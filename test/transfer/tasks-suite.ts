@@ -200,7 +200,7 @@ export function movingTasks(from: StoreFactory, to: StoreFactory) {
     expect(await target.tasks.event(jidOf(taskId(1), 0))).toMatchObject({ status: 'enqueued', location: 'window' })
   })
 
-  test('a task without open rows that cannot move yet counts as a task, and not as a row', async () => {
+  test("a task without open rows that can't move yet counts as a task, and not as a row", async () => {
     const [{ store: source }, { store: target }] = [await open(from), await open(to)]
     // Its producer may still add rows.
     await source.tasks.create(spec(1))

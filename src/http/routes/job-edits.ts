@@ -88,7 +88,7 @@ function waiting(job: JobRecord): SetEntry | QueuedJob {
 function refuseHidden({ server }: JobCall, job: JobRecord, member: 'args' | 'tags'): void {
   if (!server.redaction.hides(member, job[member])) return
   const what = member === 'args' ? 'these arguments' : 'these tags'
-  throw invalid(`parts of ${what} are hidden here, so they can not be edited: edit the job in your app`, {
+  throw invalid(`parts of ${what} are hidden here, so they can't be edited: edit the job in your app`, {
     path: member,
   })
 }

@@ -55,7 +55,7 @@ export const JobDetail = s.object({
     'the limit for which it waits',
   ),
   locks: s.described(s.list(s.text), 'the keys of the locks that it has as a unique job'),
-  hidden: s.described(s.boolean, 'true: `redact` hides parts of its arguments, so they can not be edited'),
+  hidden: s.described(s.boolean, "true: `redact` hides parts of its arguments, so they can't be edited"),
   backtrace: s.described(s.orNull(s.list(s.text)), 'its frames, outermost last; null when none is kept'),
   payload: s.described(s.anyObject, 'all other members'),
 })

@@ -57,7 +57,7 @@ test('packed events are read as they were recorded, also those of strange jids, 
   expect(eventsAfter(4, [entry], all.length)).toEqual(events?.slice(4))
 })
 
-test('an event that cannot be read is missing', () => {
+test("an event that can't be read is missing", () => {
   for (const group of [['pushed', 'a'], null, 5, { n: 1 }]) {
     expect(eventsAfter(5, [[6, [group]]], 6)).toBe(null)
   }

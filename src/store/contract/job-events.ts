@@ -44,7 +44,7 @@ export function packEvents(records: readonly RecordEffect[]): string {
   return groups.join()
 }
 
-/** Returns the events of groups. A group that cannot be read has none: its events are missing, as after a trim. */
+/** Returns the events of groups. A group that can't be read has none: its events are missing, as after a trim. */
 function unpacked(groups: readonly unknown[]): unknown[] {
   return groups.flatMap((group) => {
     if (isFirst(group)) return [group]

@@ -26,7 +26,7 @@ linux('a pid that was given out again is another process', () => {
   expect(isProcessGone(hostText({ ...here, started: '1' }), here)).toBe(true)
 })
 
-linux('nothing is certain of another machine, or of what can not be read', () => {
+linux("nothing is certain of another machine, or of what can't be read", () => {
   const here = thisHost() as Host
   const dead = { ...here, started: '1' }
   expect(isProcessGone(hostText({ ...dead, key: 'elsewhere' }), here)).toBe(false)

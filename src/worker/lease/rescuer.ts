@@ -154,7 +154,7 @@ export class Rescuer extends Periodic {
     const old = this.#observations.findLast(({ at }) => this.#counted - at >= this.#leaseMs)
     const { stamp, leases } = await store.workers.unrenewed(isLeader ? (old?.stamp ?? null) : null)
     const newest = this.#observations.at(-1)
-    // The store has lost data, so its stamps cannot be compared with the earlier ones.
+    // The store has lost data, so its stamps can't be compared with the earlier ones.
     if (newest && stamp < newest.stamp) this.#observations = []
     else for (const lease of leases) await this.#claimIfUnrenewed(lease)
     this.#observations.push({ stamp, at: this.#counted + this.#countedSince(asked, performance.now()) })

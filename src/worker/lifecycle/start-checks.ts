@@ -49,6 +49,6 @@ export function sidekiqVersionOf(info: string): Sidekiq | undefined {
 
 function meaning(theirs: Sidekiq, wire: Sidekiq): string {
   if (wire === 8) return 'it reads our times, which are milliseconds, as seconds'
-  if (theirs === 8) return 'it can read our times, but older versions cannot read its times'
+  if (theirs === 8) return "it can read our times, but older versions can't read its times"
   return 'it stores the running jobs of its processes under another key'
 }

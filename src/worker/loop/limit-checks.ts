@@ -107,7 +107,7 @@ export class LimitChecks {
       }
       return
     }
-    // An attempt that cannot start must not end the others of the same answer: they may run.
+    // An attempt that can't start must not end the others of the same answer: they may run.
     for (const [i, check] of checks.entries()) {
       this.#attempt(check.attempt, () => this.#apply(check, answers[i] as LimitAnswer, asked))
     }

@@ -372,7 +372,7 @@ export class Slots implements LimitedSlots {
   }
 
   /**
-   * Gives free slots to jobs that were fetched ahead. Each starts at once or after a check; one that cannot start must not
+   * Gives free slots to jobs that were fetched ahead. Each starts at once or after a check; one that can't start must not
    * block the others.
    */
   #fill(): void {

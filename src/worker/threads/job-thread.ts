@@ -151,7 +151,7 @@ export class JobThread {
     } else if ('failed' in message) reject?.(putTogether(message.failed))
     else {
       const { result, problem } = message.done
-      if (problem !== undefined) ctx.log.warn({ problem }, 'the result of a job can not leave its thread')
+      if (problem !== undefined) ctx.log.warn({ problem }, "the result of a job can't leave its thread")
       resolve?.(result)
     }
   }

@@ -19,7 +19,7 @@ import {
 
 /** Milliseconds between two messages with progress: a loop may report it at each step. */
 const PROGRESS_MS = 100
-const NO_STORE = 'a thread can not reach a database in memory: push from the main thread, or use a database file'
+const NO_STORE = "a thread can't reach a database in memory: push from the main thread, or use a database file"
 
 const { files, url, inMemory, interrupted } = workerData as ThreadData
 const flag = new Int32Array(interrupted)
@@ -89,11 +89,11 @@ async function run(job: Run): Promise<void> {
 }
 
 async function refuseAdding(): Promise<never> {
-  throw invalidOption('ctx.task.add: a job with the option `thread` can not add rows; add them in a job without it')
+  throw invalidOption("ctx.task.add: a job with the option `thread` can't add rows; add them in a job without it")
 }
 
 async function refuseDeferring(): Promise<never> {
-  throw invalidOption('ctx.defer: a job with the option `thread` can not be deferred; call it in a job without it')
+  throw invalidOption("ctx.defer: a job with the option `thread` can't be deferred; call it in a job without it")
 }
 
 function finish(result: unknown): void {

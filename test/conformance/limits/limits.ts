@@ -437,7 +437,7 @@ export const limits: Case[] = [
     },
   },
   {
-    name: 'a limit whose jobs can not be moved is postponed, until a slot is freed',
+    name: "a limit whose jobs can't be moved is postponed, until a slot is freed",
     async run(t) {
       await join(t, 'o')
       await acquire(t, 'o', '1', slots)

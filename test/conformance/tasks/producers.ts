@@ -70,7 +70,7 @@ export const taskProducers: Case[] = [
     },
   },
   {
-    name: 'an ended or unknown task cannot be opened for adding',
+    name: "an ended or unknown task can't be opened for adding",
     async run(t) {
       const task = await taskWith(t, 1, 0)
       const before = await record(t, task)

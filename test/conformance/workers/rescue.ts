@@ -196,7 +196,7 @@ export const rescue: Case[] = [
     },
   },
   {
-    name: 'a lease that was renewed since it was read cannot be claimed with the end read',
+    name: "a lease that was renewed since it was read can't be claimed with the end read",
     async run(t) {
       const owner = await t.owner({ seconds: 0.05 })
       const { ends } = await ended(t, owner)
@@ -210,7 +210,7 @@ export const rescue: Case[] = [
     },
   },
   {
-    name: 'an unknown owner cannot be claimed by an end',
+    name: "an unknown owner can't be claimed by an end",
     async run(t) {
       expect(await t.store.workers.claim(t.ownerName(), { ends: 123 })).toBe(false)
     },

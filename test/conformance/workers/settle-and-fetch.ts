@@ -134,7 +134,7 @@ export const settleAndFetch: Case[] = [
     },
   },
   {
-    name: 'an owner cannot settle the job of another one',
+    name: "an owner can't settle the job of another one",
     async run(t) {
       await t.push('q', t.job(1))
       const [one, two] = [await t.owner(), await t.owner()]

@@ -16,7 +16,7 @@ export const batches = {
   'batches.waits': 'a job waits for it',
   'batches.cancel': 'Cancel',
   'batches.cancelTitle': { one: 'Cancel {n} job of this batch?', other: 'Cancel {n} jobs of this batch?' },
-  'batches.cancelBody': 'Jobs that wait are removed, and running ones are asked to stop. This cannot be undone.',
+  'batches.cancelBody': "Jobs that wait are removed, and running ones are asked to stop. This can't be undone.",
   'batches.cancelAct': 'Cancel the batch',
   'batches.cancelled': 'The pending jobs of batch {bid} are cancelled',
   'batches.state.running': 'running',

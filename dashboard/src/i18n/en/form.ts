@@ -20,7 +20,7 @@ export const form = {
   'form.withheld.encrypted': 'The last argument is stored encrypted, so the arguments are not filled in.',
   'form.encrypted': 'The last argument is stored encrypted.',
   'form.sealed': '"[encrypted]" as the last argument keeps the one that the job has.',
-  'form.fixed.hidden': 'Parts of the arguments are hidden here, so they can not be edited.',
+  'form.fixed.hidden': "Parts of the arguments are hidden here, so they can't be edited.",
   'form.fixed.activeJob': 'The job belongs to Active Job: change its arguments in Rails.',
   'form.fixed.long': 'The arguments are too long to edit here.',
   'form.fixed.tracked': 'A task keeps a record of this job. Cancel the job, and add it with other arguments.',

@@ -47,7 +47,7 @@ export const ordered = {
   'ordered.killBody': 'Their payloads do not run; you can resurrect them from the morgue.',
   'ordered.delete': 'Delete…',
   'ordered.deleteTitle': { one: 'Delete {n} id?', other: 'Delete {n} ids?' },
-  'ordered.deleteBody': 'All their payloads are deleted. This cannot be undone.',
+  'ordered.deleteBody': "All their payloads are deleted. This can't be undone.",
   'ordered.deleteAll': 'Delete all…',
   'ordered.resurrect': 'Resurrect',
   'ordered.resurrectAll': 'Resurrect all',

@@ -44,7 +44,7 @@ export const queues = {
   'queues.didResume': '{name} is resumed',
   'queues.ignored': 'Paused, but these Sidekiq processes do not support pauses: {who}',
   'queues.clearTitle': { one: 'Delete {n} job?', other: 'Delete {n} jobs?' },
-  'queues.clearBody': 'All jobs waiting in queue {name}. They will not run; this cannot be undone.',
+  'queues.clearBody': "All jobs waiting in queue {name}. They will not run; this can't be undone.",
   'queues.clearAct': { one: 'Delete {n} job', other: 'Delete {n} jobs' },
   'queues.cleared': { one: '{n} job of {name} deleted', other: '{n} jobs of {name} deleted' },
   'queues.searchJobs': 'Class, jid or argument',
@@ -55,6 +55,6 @@ export const queues = {
   'queues.delete': 'Delete the job',
   'queues.deleteAsk': 'Delete…',
   'queues.deleteTitle': 'Delete this {class}?',
-  'queues.deleteBody': 'It will not run. This cannot be undone.',
+  'queues.deleteBody': "It will not run. This can't be undone.",
   'queues.deleted': 'The job is deleted',
 } satisfies Record<string, Phrase>

@@ -81,7 +81,7 @@ export const sets = {
   'sets.delete.dead': { one: 'Delete {n} dead job', other: 'Delete {n} dead jobs' },
   'sets.delete.finished': { one: 'Delete {n} finished job', other: 'Delete {n} finished jobs' },
   'sets.delete.matching': 'Delete all that match',
-  'sets.delete.what': 'Deleted jobs do not run again. This cannot be undone.',
+  'sets.delete.what': "Deleted jobs do not run again. This can't be undone.",
   'sets.doing.retry': 'Retrying',
   'sets.doing.addToQueue': 'Adding to queues',
   'sets.doing.kill': 'Killing',

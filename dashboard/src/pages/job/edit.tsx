@@ -40,7 +40,7 @@ export function ChangeButtons({ job, path, isWaiting, onDone }: ChangeButtonsPro
   )
 }
 
-/** Returns why the arguments of a job can not be edited here. */
+/** Returns why the arguments of a job can't be edited here. */
 function whyFixed({ args, hidden, payload }: JobDetail): Word | undefined {
   if (hidden) return 'form.fixed.hidden'
   if (payload.wrapped !== undefined) return 'form.fixed.activeJob'

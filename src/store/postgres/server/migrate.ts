@@ -87,7 +87,7 @@ async function runInside(on: On, { schema }: Options, { from, inside }: Migratio
 }
 
 /**
- * Runs statements that cannot be in a transaction; returns false while another process does. No process waits in a transaction
+ * Runs statements that can't be in a transaction; returns false while another process does. No process waits in a transaction
  * for the lock of these steps, because CREATE INDEX CONCURRENTLY waits for all transactions. If the migrating process is
  * killed, the server keeps the lock until the running statement ends.
  */

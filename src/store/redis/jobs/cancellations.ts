@@ -49,7 +49,7 @@ export class Cancellations extends StorePart implements CancellationStore {
       if (ours?.[0]) throw this.server.main.explain(ours[0])
       const scores = ours?.[1] as (string | null)[]
       const [seconds] = (time?.[1] ?? ['0']) as string[]
-      // A key that cannot be read is no iteration of Sidekiq's.
+      // A key that can't be read is no iteration of Sidekiq's.
       cancelled.push(
         ...some.filter((_, i) => holds(scores[i], Number(seconds) * 1000) || typeof iterations[i]?.[1] === 'string'),
       )

@@ -94,7 +94,7 @@ export class JobEvents extends StorePart implements JobEventStore {
   }
 }
 
-/** Returns the groups of an entry. One that cannot be read has none: its events are missing, as after a trim. */
+/** Returns the groups of an entry. One that can't be read has none: its events are missing, as after a trim. */
 function groupsOf(json: string): unknown[] {
   try {
     const groups: unknown = JSON.parse(json)

@@ -16,7 +16,7 @@ test('a hash of Ruby is read, and each beginning of its bytes is refused', () =>
   expect({ ...(load(HASH) as object) }).toEqual({ a: [1000, 'xy'] })
   for (let length = 2; length < HASH.length; length++) {
     expect(() => load(HASH.slice(0, length))).toThrow(
-      'a payload has a Ruby value that is cut off, which JSON cannot represent',
+      "a payload has a Ruby value that is cut off, which JSON can't represent",
     )
   }
 })
@@ -27,5 +27,5 @@ test.each([
   [INFINITE, 'the Ruby Float inf'],
   [BINARY, 'a Ruby String of bytes that are no text in utf-8'],
 ])('%j is refused with its reason', (text, reason) => {
-  expect(() => load(text)).toThrow(`a payload has ${reason}, which JSON cannot represent`)
+  expect(() => load(text)).toThrow(`a payload has ${reason}, which JSON can't represent`)
 })

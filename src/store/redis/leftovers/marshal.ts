@@ -165,5 +165,5 @@ function floatOf(text: string): number {
 }
 
 function refused(what: string): HighkiqError {
-  return new HighkiqError('INVALID_ARGS', `a payload has ${what}, which JSON cannot represent`)
+  return new HighkiqError('INVALID_ARGS', `a payload has ${what}, which JSON can't represent`)
 }

@@ -17,7 +17,7 @@
 -- record is in the fetched ids of its shard. Its ticket is that text, a space and the id.
 --
 -- The keys of payloads, of dead payloads and of notifications are made of a prefix and an id or owner, which callers
--- cannot know beforehand.
+-- can't know beforehand.
 
 local FIXED = 14
 local QUEUE, IDS, FLIGHTS, BEHIND, NAMES, CANCELLED, MEMBERS, LEASES, PAYLOADS, NOTIFICATIONS,

@@ -1,4 +1,4 @@
--- Reads the number of items from ARGV, and the items. Ends the script with an error when one of them cannot be applied, so that
+-- Reads the number of items from ARGV, and the items. Ends the script with an error when one of them can't be applied, so that
 -- nothing has changed.
 local function readItems()
   local items = {}

@@ -166,7 +166,7 @@ local function applyEffect(effect)
   return true
 end
 
--- Returns why an effect cannot be applied, or nothing. A script that fails half-way is not rolled back, so each
+-- Returns why an effect can't be applied, or nothing. A script that fails half-way is not rolled back, so each
 -- obstacle must be found before the first write.
 local function obstacleOf(effect)
   if effect.batch then
@@ -182,12 +182,12 @@ end
 
 local function isForSet(item) return item.kind == 'z' or item.kind == 'k' or item.kind == 'l' end
 
--- Returns why an item cannot be applied, or nothing.
+-- Returns why an item can't be applied, or nothing.
 local function obstacle(item)
   if item.key and wrong(item.key, isForSet(item) and 'zset' or 'list') then return unusable(item.key) end
   if isForSet(item) then
     local score = tonumber(item.about)
-    if score ~= score or not score then return 'a set can not sort by ' .. item.about end
+    if score ~= score or not score then return "a set can't sort by " .. item.about end
     if item.limited and wrong(item.limited, 'hash') then return unusable(item.limited) end
   elseif item.key and wrong(QUEUES, 'set') then
     return unusable(QUEUES)
@@ -256,7 +256,7 @@ end
 -- the job from where it is. It returns a function that undoes this; or nothing, and the answer (default: g, gone).
 -- Returns o (ok) and true; or e (error: the job is where it was), or that answer.
 local function move(items, remove, ...)
-  -- One item that cannot be applied keeps the job where it is.
+  -- One item that can't be applied keeps the job where it is.
   local problem
   for _, item in ipairs(items) do problem = problem or obstacle(item) end
   if problem then

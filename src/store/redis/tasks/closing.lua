@@ -153,7 +153,7 @@ local function closeLedger(ledger)
   saveHeader(ledger)
 end
 
--- With `report`, a ledger that cannot be closed because its header is damaged is reported, and the others are still
+-- With `report`, a ledger that can't be closed because its header is damaged is reported, and the others are still
 -- closed.
 local function closeLedgers(report)
   for _, ledger in ipairs(opened) do

@@ -36,7 +36,7 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
       })
     }
     const orphaned = await this.#orphaned(claimed, limit)
-    // A task that cannot be interrupted must not block the rescue of other owners' jobs.
+    // A task that can't be interrupted must not block the rescue of other owners' jobs.
     if (orphaned.length === 0 && broken) throw broken
     return orphaned
   }

@@ -71,7 +71,7 @@ const CHECKS: Record<string, Check<DatabaseOptions>> = {
     const free = bavail * bsize
     const text = `${megabytes(free)} of the disk are free`
     if (free > LITTLE_BYTES) return { severity: 'ok', text }
-    const advice = 'Free some space: on a full disk pushes are refused, and running jobs can not be settled'
+    const advice = "Free some space: on a full disk pushes are refused, and running jobs can't be settled"
     return { severity: free > NOTHING_BYTES ? 'warning' : 'error', text, advice }
   },
 
