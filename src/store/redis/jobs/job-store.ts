@@ -163,21 +163,30 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
       },
       wakes ? this.keys.dueChannel : undefined,
     )
+    if (results.every(([error]) => !error)) return
+    const errors = results.map(([error]) => error)
     // The first command stores the names of queues, not jobs.
-    const jobs = results.slice(queues.size > 0 ? 1 : 0)
-    const failed = results.filter(([error]) => error)
-    if (failed.length === 0) return
-    const error = this.server.main.explain(failed[0]?.[0]) as HighkiqError
+    const [namesError, jobErrors] = queues.size > 0 ? [errors[0], errors.slice(1)] : [null, errors]
+    throw this.#partlyPushed(items.length, sent, jobErrors, namesError)
+  }
+
+  /** Returns the error of a push of `n` jobs. `errors` are those of the commands that sent the jobs, null for none. */
+  #partlyPushed(
+    n: number,
+    sent: readonly PushItem[][],
+    errors: readonly (Error | null)[],
+    namesError: Error | null | undefined,
+  ): PushError {
+    const error = this.server.main.explain(namesError ?? errors.find(Boolean)) as HighkiqError
     const itemsOf = (is: (error: Error | null) => boolean) =>
-      new Set(jobs.flatMap(([one], i) => (is(one) ? (sent[i] ?? []) : [])))
-    // Workers find the jobs of a queue whose name could not be added, but the dashboard does not: they count as possibly pushed.
-    const isNamed = queues.size === 0 || !results[0]?.[0]
+      new Set(errors.flatMap((one, i) => (is(one) ? (sent[i] ?? []) : [])))
     const parts = {
-      stored: itemsOf((one) => one === null && isNamed),
+      // Workers find the jobs of a queue whose name could not be added, but the dashboard does not: they count as possibly pushed.
+      stored: itemsOf((one) => one === null && !namesError),
       notStored: itemsOf((one) => one !== null && !maybeDone(one)),
     }
     const cause = new HighkiqError(error.code, error.message, undefined, { cause: error.cause })
-    throw new PushError(error.message, [], parts.notStored.size < items.length, { cause, parts })
+    return new PushError(error.message, [], parts.notStored.size < n, { cause, parts })
   }
 
   async #pushRecorded(items: readonly QueueItem[], now: number): Promise<void> {
