@@ -106,24 +106,12 @@ function AddDialog({ queue = '', class: name = '', onClose }: Start & { onClose(
     >
       {(wrong) => (
         <>
-          <Field label={t('job.class')} wrong={wrong.class}>
-            {(attributes) => (
-              <input
-                list="known-classes"
-                autocomplete="off"
-                spellcheck={false}
-                value={className}
-                onInput={(event) => setClassName(event.currentTarget.value)}
-                onChange={(event) => void find(event.currentTarget.value)}
-                {...attributes}
-              />
-            )}
-          </Field>
-          <datalist id="known-classes">
-            {about.value?.jobs.map((job) => (
-              <option key={job.name} value={job.name} />
-            ))}
-          </datalist>
+          <ClassField
+            value={className}
+            wrong={wrong.class}
+            onInput={setClassName}
+            onChange={(value) => void find(value)}
+          />
           {hasFields && <RowFields fields={fields} values={values} wrong={wrong} onValues={setValues} />}
           {!hasFields && <ArgsField text={text} wrong={wrong.args} hint={hintOf(known)} onText={setText} />}
           {known?.schema && rowFieldsOf(known.schema).length > 0 && (
@@ -140,6 +128,39 @@ function AddDialog({ queue = '', class: name = '', onClose }: Start & { onClose(
         </>
       )}
     </FormDialog>
+  )
+}
+
+interface ClassFieldProps {
+  value: string
+  wrong: string | undefined
+  onInput(value: string): void
+  /** Called when the name is complete. */
+  onChange(value: string): void
+}
+
+function ClassField({ value, wrong, onInput, onChange }: ClassFieldProps) {
+  return (
+    <>
+      <Field label={t('job.class')} wrong={wrong}>
+        {(attributes) => (
+          <input
+            list="known-classes"
+            autocomplete="off"
+            spellcheck={false}
+            value={value}
+            onInput={(event) => onInput(event.currentTarget.value)}
+            onChange={(event) => onChange(event.currentTarget.value)}
+            {...attributes}
+          />
+        )}
+      </Field>
+      <datalist id="known-classes">
+        {about.value?.jobs.map((job) => (
+          <option key={job.name} value={job.name} />
+        ))}
+      </datalist>
+    </>
   )
 }
 
