@@ -59,14 +59,22 @@ function build(folder: string, ...flags: string[]): void {
   expect(status).toBe(0)
 }
 
+/** Sends a file by the form of the page, as a browser without JavaScript does. */
+async function send(url: string, text: string): Promise<Response> {
+  const page = await (await fetch(url)).text()
+  const form = new FormData()
+  for (const [, name = '', value = ''] of page.matchAll(/<input type="hidden" name="([^"]+)"(?: value="([^"]*)")?/g)) {
+    form.set(name, value.replaceAll('&quot;', '"'))
+  }
+  form.set('file', new File([text], 'prices.csv'))
+  return fetch(url, { method: 'POST', body: form, redirect: 'manual', headers: { origin: url } })
+}
+
 /** Imports a file by the form of the page, opens the link to its task, and resolves when its rows have run. */
 async function importFile(url: string): Promise<void> {
-  const page = await (await fetch(url)).text()
-  const [, action = ''] = /name="(\$ACTION_ID_\w+)"/.exec(page) ?? []
-  const form = new FormData()
-  form.set(action, '')
-  form.set('file', new File(['sku,price\nB-1,5\nB-2,6\nB-3,free\n'], 'prices.csv'))
-  const imported = await fetch(url, { method: 'POST', body: form, redirect: 'manual', headers: { origin: url } })
+  const refused = await send(url, '')
+  expect([refused.status, await refused.text()]).toEqual([200, expect.stringContaining('empty')])
+  const imported = await send(url, 'sku,price\nB-1,5\nB-2,6\nB-3,free\n')
   const location = imported.headers.get('location') ?? ''
   const [, path, id] = /^http:\/\/localhost:3000(\/jobs\/tasks\/(\w+)\?token=.+)$/.exec(location) ?? []
   const submitters = await fetch(`${url}${path}`, { headers: { accept: 'text/html' } })
