@@ -47,6 +47,8 @@ export interface MoverOptions {
   now?: () => number
   /** Called after each page, with the number of all jobs that moved. */
   onMoved?: (moved: number) => void
+  /** Called when a pass pauses an ordered queue of the source, because no worker serves it and its ids move. */
+  onPaused?: (queue: string) => void
   /** Ends a pass after the page under way. */
   signal?: AbortSignal
 }
@@ -111,11 +113,12 @@ export class StoreMover {
     await this.#tasks.freeze()
     await walkJobs(this.#source, (page) => this.#movePage(page, left), { isEnding: () => this.#isEnding })
     await this.#tasks.move()
-    await moveOrdered(
-      this.#source,
-      (ids) => this.#holdIds(ids),
-      () => this.#isEnding,
-    )
+    await moveOrdered({
+      source: this.#source,
+      hold: (ids) => this.#holdIds(ids),
+      isEnding: () => this.#isEnding,
+      onPaused: (queue) => this.#options.onPaused?.(queue),
+    })
     await this.#copyLinkVersions()
     await this.#copyLimits()
     await countRest(this.#source, left)

@@ -1,9 +1,10 @@
 /**
  * Moves the ids of ordered queues, page by page (page.ts): waiting ids with their payloads and state, and dead ids.
  *
- * An id must not run in both stores at the same time. So a queue moves only while nothing fetches from it in the source: it is
- * paused there, or no worker serves it, which `holdIds` checks in each step. An id in flight stays until it has settled. What is pushed to the source meanwhile
- * moves with the next pass.
+ * An id must not run in both stores at the same time. So a queue moves only while it is paused in the source, which `holdIds`
+ * checks in each step, and it stays paused. The mover pauses a queue that no worker serves: a worker that starts there later
+ * must not run what is pushed then. An id in flight stays until it has settled. What is pushed to the source meanwhile moves
+ * with the next pass.
  */
 
 import { ORDERED_PAGE, ORDERED_STEP, type Store, type TransferPage } from '../store/contract.ts'
@@ -11,10 +12,19 @@ import { ORDERED_PAGE, ORDERED_STEP, type Store, type TransferPage } from '../st
 /** Takes ids as a page for the target, and moves them. */
 type Hold = (from: { queue: string; ids: readonly string[]; dead: boolean }) => Promise<TransferPage | null>
 
+export interface OrderedMoverOptions {
+  source: Store
+  hold: Hold
+  isEnding: () => boolean
+  onPaused: (queue: string) => void
+}
+
 /** Moves the ids that may move now. */
-export async function moveOrdered({ ordered }: Store, hold: Hold, isEnding: () => boolean): Promise<void> {
+export async function moveOrdered({ source, hold, isEnding, onPaused }: OrderedMoverOptions): Promise<void> {
+  const { ordered } = source
   for (const queue of await ordered.queues()) {
-    if (!(await canMove(ordered, queue))) continue
+    let state = await stateOf(ordered, queue)
+    if (state === 'served') continue
     for (const dead of [false, true]) {
       for (let after = ''; !isEnding(); ) {
         const read = { after: { value: 0, id: after }, limit: ORDERED_PAGE }
@@ -25,6 +35,11 @@ export async function moveOrdered({ ordered }: Store, hold: Hold, isEnding: () =
         const last = ids.at(-1)
         if (last === undefined) break
         after = last
+        if (state === 'unserved') {
+          await ordered.pause(queue, true)
+          state = 'paused'
+          onPaused(queue)
+        }
         for (let left = ids; left.length > 0 && !isEnding(); ) {
           const held = await hold({ queue, ids: left, dead })
           if (held === null) break
@@ -54,12 +69,13 @@ export async function servedQueues({ ordered }: Store): Promise<string[]> {
   for (const queue of await ordered.queues()) {
     const counts = await ordered.counts(queue, Date.now())
     const ids = counts?.shards.reduce((sum, { length }) => sum + length, 0) ?? 0
-    if (ids > 0 && !(await canMove(ordered, queue))) served.push(queue)
+    if (ids > 0 && (await stateOf(ordered, queue)) === 'served') served.push(queue)
   }
   return served
 }
 
-async function canMove(ordered: Store['ordered'], queue: string): Promise<boolean> {
-  const assignments = await ordered.assignments(queue)
-  return assignments !== null && (assignments.paused || assignments.members.length === 0)
+async function stateOf(ordered: Store['ordered'], queue: string): Promise<'paused' | 'served' | 'unserved'> {
+  const { paused = false, members = [] } = (await ordered.assignments(queue)) ?? {}
+  if (paused) return 'paused'
+  return members.length > 0 ? 'served' : 'unserved'
 }

@@ -77,6 +77,7 @@ test('--drain waits for jobs and tasks that an interrupted move left between the
   const { counts } = sure(await store.tasks.find(id))
   expect(await store.transfers.seal(id, 'T', target, counts)).toBe(true)
   await store.ordered.push('o', 1, [{ id: 'a', payload: '1', score: 1, performIn: 1 }], NOW)
+  await store.ordered.pause('o', true)
   expect(await store.transfers.holdIds('T', target, { queue: 'o', ids: ['a'], dead: false })).not.toBe(null)
   await store.close()
   const running = folder.start(['work', '-r', 'jobs.mjs', '--drain', '--url', 'sqlite:old.db'])

@@ -83,9 +83,9 @@ test('a move that fails says why, and tasks run in the old store again', { timeo
   await Promise.all([old?.close(), copy?.close()])
 })
 
-test('a dry run and a move say how to pause an ordered queue that a worker serves', { timeout: 60_000 }, async ({
-  folder,
-}) => {
+test('a dry run and a move say how to pause an ordered queue that a worker serves, and a move pauses one that none serves', {
+  timeout: 60_000,
+}, async ({ folder }) => {
   const store = openStore(`sqlite:${folder.at('old.db')}`)
   await fillOrdered(store)
   await store.workers.join('h:1:1', { queues: ['o'], seconds: 60, host: 'here' })
@@ -94,6 +94,13 @@ test('a dry run and a move say how to pause an ordered queue that a worker serve
   for (const how of ['--dry-run', '--once']) {
     expect(await folder.run([...ARGS, how])).toMatchObject({ code: 0, stderr: expect.stringContaining(advice) })
   }
+  await store.ordered.leave('o', 'h:1:1', NOW)
+  expect(await folder.run([...ARGS, '--once'])).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(
+      'paused the ordered queue o in the old store, because its ids move; it stays paused',
+    ),
+  })
   await store.close()
 })
 

@@ -183,7 +183,7 @@ const operations: Record<string, (scene: Scene) => Promise<unknown>> = {
     await store.ordered.counts('o', MS)
   },
   async transfer({ store: { ordered, transfers } }) {
-    // No id moves while a worker may fetch it.
+    // No id moves unless its queue is paused.
     await ordered.pause('o', true)
     const payloads: [string, number][] = [['"moved"', 1]]
     const state = { performIn: 1100, retryCount: 0, error: 'x', crashes: 0, suspect: false }

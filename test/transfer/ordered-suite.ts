@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ORDERED_PAGE, ORDERED_STEP, type OrderedPush, type Store } from '#dist/store/contract.js'
 import { StoreMover } from '#dist/transfer/mover.js'
-import { NOW } from '../conformance/bench.ts'
+import { NOW, sure } from '../conformance/bench.ts'
 import type { StoreFactory } from '../conformance/factory.ts'
 import { fillOrdered, idsOf } from '../conformance/transfers/ordered.ts'
 import { disturbed, failing, moveAll, open, overtaken } from './stores.ts'
@@ -44,6 +44,32 @@ export function movingOrdered(from: StoreFactory, to: StoreFactory) {
     await source.ordered.pause('o', true)
     expect(await mover.pass()).toMatchObject({ moved: 3, left: { ordered: 0, ended: 0 }, served: [] })
     expect(await target.ordered.assignments('o')).toMatchObject({ shards: 3, paused: false })
+  })
+
+  test('an ordered queue that no worker serves is paused before it moves, so that a worker that starts later runs nothing', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    const { ordered, workers } = source
+    await fillOrdered(source)
+    await ordered.define('empty', 1)
+    const paused: string[] = []
+    const mover = new StoreMover({ source, target, now: () => NOW, onPaused: (queue) => paused.push(queue) })
+    await mover.begin()
+    expect(await mover.pass()).toMatchObject({ moved: 3 })
+    // Two payloads of `a` wait in the target when a program pushes a third one to the source, and a worker starts there.
+    await ordered.push('o', 3, [{ id: 'a', payload: '"a3"', score: 3, performIn: 1 }], NOW)
+    const owner = 'h:1:1'
+    await workers.join(owner, { queues: ['o'], seconds: 60, host: 'here' })
+    await ordered.join('o', owner)
+    const { shard } = sure((await ordered.find('o', 'a')).waiting)
+    const { token } = sure(await ordered.acquireShard('o', shard, owner, 3, NOW))
+    const fetch = [{ shard, token, n: 9 }]
+    const { fetched } = await ordered.settleAndFetch('o', owner, { now: NOW, settlements: [], fetch, maxPayloads: 9 })
+    expect(fetched[0]?.ids).toEqual([])
+    expect(await mover.pass()).toMatchObject({ moved: 1 })
+    const [a] = await target.ordered.waiting('o', 'id', { limit: 1, payloads: 9 })
+    expect(a?.payloads.map(([text]) => text)).toEqual(['"a1"', '"a2"', '"a3"'])
+    expect(paused).toEqual(['o'])
+    expect(await ordered.assignments('empty')).toMatchObject({ paused: false })
   })
 
   test('ids of an ordered queue stay when it is resumed between two pages', async () => {

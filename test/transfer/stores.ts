@@ -13,6 +13,7 @@ const STEPS = {
   ],
   tasks: ['leaveWindow'],
   jobs: ['pauseQueue'],
+  ordered: ['pause'],
   limits: ['add'],
 } as const
 

@@ -32,7 +32,7 @@ First let your app push to the new store, and start workers there. Keep the work
 an ordered queue are an exception: they push to the old store until the queue has moved.
 Jobs move page by page, each once, and tasks as a whole, with their rows, events and results. A running job stays until it has
 ended; so do jobs of batches. The command waits until workers of the old store have run them. An ordered queue moves while it is
-paused in the old store. Kept results and metrics do not move.
+paused in the old store; the command pauses one that no worker serves. Kept results and metrics do not move.
 Run it again after a crash or Ctrl-C: it finishes what it began.
 
 Examples:
@@ -78,6 +78,8 @@ async function move(options: MoveOptions): Promise<void> {
       target: target?.store ?? null,
       signal,
       onMoved: (moved) => progress.show(moved),
+      onPaused: (queue) =>
+        say(`paused the ordered queue ${queue} in the old store, because its ids move; it stays paused`),
     })
     if (undo) await undoMove(mover, options)
     else if (dryRun) {

@@ -9,8 +9,7 @@ import type { PageName, PageOutcome, TransferPage } from './transfers.ts'
 export interface OrderedTransferStore {
   /**
    * Takes ids of an ordered queue and holds them as the next page, as `hold` does: waiting ids that are not in flight, or dead
-   * ids. It takes at most ORDERED_STEP payloads, and at least one; nothing while a worker may fetch from the queue: it has a
-   * member with a lease, and is not paused.
+   * ids. It takes at most ORDERED_STEP payloads, and at least one; nothing unless the queue is paused.
    */
   holdIds(
     transfer: string,

@@ -26,7 +26,7 @@ export class PostgresOrderedTransferStore extends PostgresTaskTransferStore impl
       const tables = db.get(OrderedTables)
       const hold = dead ? holdDead : holdWaiting
       const taken = await tables.change(queue, [] as MovedId[], async (open) =>
-        (await isServed(db, open)) ? [] : await hold(tables, open, ids),
+        open.queue.paused ? await hold(tables, open, ids) : [],
       )
       if (taken.length === 0) return null
       const ordered = { queue, ids: taken }
@@ -47,11 +47,6 @@ export class PostgresOrderedTransferStore extends PostgresTaskTransferStore impl
       await merge(db, ordered.queue, 1, ordered.ids)
       return true
     })
-}
-
-/** Whether a worker may fetch from a queue. */
-async function isServed(db: Database, { id, queue }: OpenQueue): Promise<boolean> {
-  return queue.paused === 0 && (await db.first(sql.ordered.members, id)) !== undefined
 }
 
 async function holdWaiting(

@@ -1,5 +1,5 @@
--- Takes ids of an ordered queue and holds them as the next page of a transfer, unless a page is held, or a worker may fetch
--- from the queue.
+-- Takes ids of an ordered queue and holds them as the next page of a transfer, unless a page is held, or the queue is not
+-- paused.
 --
 -- KEYS  as in ordered-open.lua, with all shards; then the page, and its jobs.
 -- ARGV  begin as there; then come transfer, target, queue, "1" (dead ids) or "", most payloads, ids.
@@ -14,14 +14,7 @@ local transfer, target, queue, isDead, room = text(), text(), text(), text() == 
 if redis.call('EXISTS', jobs) == 1 then return { 'held' } end
 for i = position + 1, #ARGV do refuse(wrongId(ARGV[i])) end
 
-local function isServed()
-  if redis.call('HEXISTS', QUEUE, 'paused') == 1 then return false end
-  for _, owner in ipairs(redis.call('SMEMBERS', MEMBERS)) do
-    if holds(owner) then return true end
-  end
-  return false
-end
-if isServed() then return {} end
+if redis.call('HEXISTS', QUEUE, 'paused') == 0 then return {} end
 removeNothing('HDEL', page)
 
 -- Returns the lowest payloads for which there is room, and whether these are all.

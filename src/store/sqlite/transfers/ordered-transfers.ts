@@ -23,7 +23,7 @@ export class SqliteOrderedTransferStore extends SqliteTaskTransferStore implemen
       if (held) return held
       const tables = db.get(OrderedTables)
       const hold = dead ? holdDead : holdWaiting
-      const taken = tables.change(queue, [] as MovedId[], (open) => (isServed(db, open) ? [] : hold(tables, open, ids)))
+      const taken = tables.change(queue, [] as MovedId[], (open) => (open.queue.paused ? hold(tables, open, ids) : []))
       if (taken.length === 0) return null
       const ordered = { queue, ids: taken }
       const row = db.first<PageName>(sql.transfer.hold, transfer, target, JSON.stringify(ordered))
@@ -45,11 +45,6 @@ export class SqliteOrderedTransferStore extends SqliteTaskTransferStore implemen
       merge(db, ordered.queue, 1, ordered.ids)
       return true
     })
-}
-
-/** Whether a worker may fetch from a queue. */
-function isServed(db: Database, { id, queue }: OpenQueue): boolean {
-  return queue.paused === 0 && db.list<string>(sql.ordered.members, id).length > 0
 }
 
 function holdWaiting({ waiting, flights }: OrderedTables, open: OpenQueue, ids: readonly string[]): MovedId[] {
