@@ -11,8 +11,9 @@ export function tasksOf({ jobs }: TransferPage): Set<string> {
 }
 
 /**
- * Ends a page of jobs of tasks: each goes to the set of its task, if that is in `moving`, or back to where it was. If such a task
- * was released meanwhile, the page stays, and the next caller of `hold` gets it.
+ * Ends a page of jobs of tasks. A job from a queue or a set goes to the set of its task, if that is in `moving`, or back. One
+ * from the set of its task goes back to where it was before, unless another mover has sealed the task. If a task was released
+ * meanwhile whose set gets a job, the page stays, and the next caller of `hold` gets it.
  */
 export async function rearrangePage(
   source: Store,
@@ -20,13 +21,26 @@ export async function rearrangePage(
   moving: ReadonlySet<string>,
   now: number,
 ): Promise<void> {
+  // A page has jobs of one set.
+  const [kind, , task = ''] = page.jobs[0]?.to.split(':') ?? []
+  const stays = kind === 'moving' && (await isSealed(source, task))
+  const destinationFor = (from: Destination, i: number): Destination => {
+    if (stays) return from
+    const isCollected = !from.to.startsWith('moving:') && moving.has(taskOf(readPayload(from.text)) ?? '')
+    return isCollected ? movingOf(from, page.number * TRANSFER_PAGE + i) : destinationOf(from, 'front')
+  }
   const moves = page.jobs.map((from, i): Move => {
-    const isBack = from.to.startsWith('moving:') || !moving.has(taskOf(readPayload(from.text)) ?? '')
-    const to = isBack ? destinationOf(from, 'front') : movingOf(from, page.number * TRANSFER_PAGE + i)
-    return { to, effects: [...(isBack ? enteringOf(from, to, now) : []), ...keptLocksOf(from)] }
+    const to = destinationFor(from, i)
+    return { to, effects: [...enteringOf(from, to, now), ...keptLocksOf(from)] }
   })
   // Each goes to the front of its queue.
   await source.transfers.endPage(page, moves.toReversed(), now)
+}
+
+/** Returns whether a task is sealed, which does not change to true while a page is held. A sealed task is not found. */
+async function isSealed({ tasks, transfers }: Store, id: string): Promise<boolean> {
+  if ((await tasks.find(id)) !== null) return false
+  return (await transfers.movingTasks()).some((task) => task.id === id && task.sealed !== null)
 }
 
 function movingOf(from: Destination, order: number): Destination {

@@ -213,29 +213,18 @@ export class TaskMover {
       cursor = answer.cursor
     }
     await this.#emptySets(id, 'target')
-    if (!(await this.#areSetsEmpty(id)) || (await transfers.held()) !== null) return
-    // Another mover was faster, and the task may be back already.
+    // Another mover was faster, and the task may be back already; or it has some of the jobs.
     if (!(await transfers.dropTask(id, transfer))) return
     this.tasks++
     this.rows += backlog
   }
 
   async #emptySets(id: string, to: 'target' | 'source'): Promise<void> {
+    // Each page goes to the front of its queue in the source, and to the back in the target.
+    const order = { desc: to === 'source' }
     for (const set of movingSets(id)) {
-      await walkSet(
-        this.#source,
-        set,
-        (page) => this.#options.hold(page, to),
-        () => false,
-      )
+      await walkSet(this.#source, set, (page) => this.#options.hold(page, to), order)
     }
-  }
-
-  async #areSetsEmpty(id: string): Promise<boolean> {
-    for (const set of movingSets(id)) {
-      if ((await this.#source.jobSets.size(set)) > 0) return false
-    }
-    return true
   }
 
   /** Returns whether the task runs again in the source. */

@@ -27,7 +27,7 @@ export async function walkJobs(
   for (const { name } of await store.jobs.queues()) await walkQueue(store, name, visit, isEnding)
   const sets: SetName[] = [...(await limitedSets(store)), 'retry', 'schedule', 'dead']
   if (finished) sets.push('finished')
-  for (const set of sets) await walkSet(store, set, visit, isEnding)
+  for (const set of sets) await walkSet(store, set, visit, { isEnding })
 }
 
 async function walkQueue(
@@ -43,18 +43,19 @@ async function walkQueue(
   }
 }
 
+/** Calls `visit` with each page, until `isEnding`. With `desc` the last page comes first; each page is in order. */
 export async function walkSet(
   store: Store,
   set: SetName,
   visit: (page: { set: SetName; entries: Entry[] }) => Promise<unknown>,
-  isEnding: () => boolean,
+  { isEnding = () => false, desc = false }: { isEnding?: () => boolean; desc?: boolean } = {},
 ): Promise<void> {
   for (let after: Entry | undefined; !isEnding(); ) {
-    const read = await store.jobSets.page(set, { ...(after ? { after } : {}), limit: TRANSFER_PAGE })
+    const read = await store.jobSets.page(set, { ...(after ? { after } : {}), desc, limit: TRANSFER_PAGE })
     const entries = read.slice(0, countWithin(lengthsOf(read.map(({ text }) => text)), PAGE_LENGTH))
     after = entries.at(-1)
     if (!after) return
-    await visit({ set, entries })
+    await visit({ set, entries: desc ? entries.toReversed() : entries })
   }
 }
 

@@ -5,7 +5,7 @@ import { done, job, NOW, requestOf, sure, toQueue } from '../conformance/bench.t
 import type { StoreFactory } from '../conformance/factory.ts'
 import { change, jidOf, PRODUCER, rows, single, spec, taskId } from '../conformance/tasks/tracked.ts'
 import { mixedTask, OPEN_ROWS, runAll, snapshot } from '../conformance/transfers/mixed-task.ts'
-import { bench } from '../engine/bench.ts'
+import { bench, gate } from '../engine/bench.ts'
 import { failing, moveAll, open, overtaken } from './stores.ts'
 
 const OPEN_JIDS = OPEN_ROWS.map((index) => jidOf(taskId(1), index))
@@ -121,6 +121,64 @@ export function movingTasks(from: StoreFactory, to: StoreFactory) {
       expect(await snapshot(where, taskId(1)), step).toEqual(before)
       expect(await runAll(where, 1), step).toEqual(OPEN_JIDS)
     }
+  })
+
+  test('a task stays whole when another mover that ends gives its jobs back while it is sealed', async () => {
+    for (const step of ['hold', 'endPage'] as const) {
+      const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+      await mixedTask(source, 1)
+      const before = await snapshot(source, taskId(1))
+      const [reached, sealed] = [gate(), gate()]
+      // The other mover stops before this step, and goes on when the task is sealed.
+      const slow = overtaken(source, step, () => {
+        reached.open()
+        return sealed.opened
+      })
+      const ending = new StoreMover({ source: slow, target, now: () => NOW })
+      let released: Promise<void> | undefined
+      const sealing = overtaken(source, 'seal', () => {
+        released = ending.release()
+        return reached.opened
+      })
+      const sending = overtaken(sealing, 'readTask', async () => {
+        sealed.open()
+        await released
+      })
+      const mover = new StoreMover({ source: sending, target, now: () => NOW })
+      await mover.begin()
+      await mover.pass()
+      sealed.open()
+      await released
+      await mover.release()
+      const { moving, page } = await restOf(source)
+      expect({ moving, page }, step).toEqual({ moving: [], page: null })
+      const where = (await source.tasks.find(taskId(1))) ? source : target
+      expect(await snapshot(where, taskId(1)), step).toEqual(before)
+      expect(await runAll(where, 1), step).toEqual(OPEN_JIDS)
+    }
+  })
+
+  test('a mover that ends puts the jobs of a task back in their order', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    const task = spec(1, {
+      window: 250,
+      queue: 'q',
+      template: `{"class":"RowJob","queue":"q","hk_task":"${taskId(1)}"}`,
+    })
+    await source.tasks.create(task)
+    for (let from = 0; from < 250; from += 50) await source.tasks.addRows(task.id, PRODUCER, from, rows(from, 50), NOW)
+    await source.tasks.endAdding(task.id, PRODUCER, NOW)
+    // A row that runs keeps the task in the source.
+    await source.workers.join('h:1:1', { queues: ['q'], seconds: 60, host: 'here' })
+    await source.workers.settleAndFetch('h:1:1', requestOf({ fetch: { queues: ['q'], n: 1 } }))
+    const order = await source.jobs.peek('q', 0, 999)
+    expect(order).toHaveLength(249)
+    const mover = new StoreMover({ source, target, now: () => NOW })
+    await mover.begin()
+    await mover.pass()
+    expect(await source.jobs.peek('q', 0, 999)).toEqual([])
+    await mover.release()
+    expect(await source.jobs.peek('q', 0, 999)).toEqual(order)
   })
 
   test('an undo brings a sealed task back to its store, and each row runs once there', async () => {

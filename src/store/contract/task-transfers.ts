@@ -115,15 +115,18 @@ export interface TaskTransferStore {
   /** Returns all frozen and sealed tasks. A frozen task may have been deleted meanwhile. */
   movingTasks(): Promise<MovingTask[]>
   /**
-   * Seals a frozen task that has these counts, no row in the window, and no producer that adds rows. `transfer` is another
-   * random text in each call. False: the task is not in this state, and nothing changed.
+   * Seals a frozen task that has these counts, no row in the window, and no producer that adds rows, while no page is held:
+   * it may have jobs of the task. `transfer` is another random text in each call. False: nothing changed.
    */
   seal(id: string, transfer: string, target: string, counts: Record<EventStatus, number>): Promise<boolean>
   /** Makes a sealed task a frozen one again. False: no task is sealed under this name. */
   unseal(id: string, transfer: string): Promise<boolean>
   /** Returns the part of a sealed task with this cursor; '' is the first one. null: no task is sealed under this name. */
   readTask(id: string, transfer: string, cursor: string): Promise<TaskPart | null>
-  /** Drops a sealed task, and deletes its rows unless the task came back meanwhile. False: no task is sealed under this name. */
+  /**
+   * Drops a sealed task, and deletes its rows unless the task came back meanwhile. False: no task is sealed under this name, or
+   * jobs of it may be here: a set of it has some, or a page is held.
+   */
   dropTask(id: string, transfer: string): Promise<boolean>
   /**
    * Stores the part with this cursor, if it is the next one, and with the last one the task. Returns the cursor of the next part, or

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import type { FetchedJob, PageOutcome, Store, TaskPart } from '#dist/store/contract.js'
-import { type Bench, type Case, NOW, sure, toQueue } from '../bench.ts'
+import { type Bench, type Case, job, NOW, sure, toQueue } from '../bench.ts'
 import {
   begin,
   change,
@@ -179,6 +179,27 @@ export const taskTransfers: Case[] = [
       expect((await t.store.metrics.totals()).backlog).toBe(3)
       expect(await transfers.unfreeze(id, NOW)).toBe(true)
       await expectExact(t, task)
+    },
+  },
+  {
+    name: 'a task is neither sealed nor dropped while a page is held, and not dropped while its sets have jobs',
+    async run(t) {
+      const { transfers, jobs } = t.store
+      const task = await paused(t)
+      const [entry, set] = [{ text: job('x'), score: 1 }, `moving:queue:${task.id}` as const]
+      await jobs.push([toQueue('other', entry.text)], NOW)
+      await transfers.freeze(task.id, NOW)
+      const { counts } = await record(t, task)
+      const seal = () => transfers.seal(task.id, 'T', 'there', counts)
+      const page = sure(await transfers.hold('P', 'there', { queue: 'other', offset: 0, texts: [entry.text] }))
+      expect(await seal()).toBe(false)
+      await transfers.endPage(page, [{ to: { to: set, ...entry } }], NOW)
+      expect(await seal()).toBe(true)
+      expect(await transfers.dropTask(task.id, 'T')).toBe(false)
+      const last = sure(await transfers.hold('L', 'there', { set, entries: [entry] }))
+      expect(await transfers.dropTask(task.id, 'T')).toBe(false)
+      await transfers.endPage(last, [], NOW)
+      expect(await transfers.dropTask(task.id, 'T')).toBe(true)
     },
   },
   {

@@ -28,7 +28,7 @@ import {
   STATUS_CODE,
   written,
 } from '../../sql/task-row.ts'
-import { outcomeOf, PostgresTransferStore, remember } from '../jobs/transfers.ts'
+import { heldPage, outcomeOf, PostgresTransferStore, remember } from '../jobs/transfers.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import { saveTasks } from '../ledgers/save.ts'
 import { openLedger } from '../ledgers/task-ledger.ts'
@@ -89,6 +89,7 @@ export abstract class PostgresTaskTransferStore extends PostgresTransferStore im
     this.server.write(async (db) => {
       const task = await db.first<TaskRow>(sql.task.load, id)
       if (task?.moving !== 1 || task.state === 'cancelling' || task.producers > 0 || task.in_window > 0) return false
+      if (await heldPage(db)) return false
       if (EVENT_STATUSES.some((status) => task[status] !== counts[status])) return false
       await db.run(sql.moving.seal, id, transfer, target)
       await db.run(sql.moving.hide, id)
@@ -114,6 +115,7 @@ export abstract class PostgresTaskTransferStore extends PostgresTransferStore im
 
   readonly dropTask: TaskTransferStore['dropTask'] = async (id, transfer) => {
     const isDropped = await this.server.write(async (db) => {
+      if ((await heldPage(db)) || (await db.first(sql.moving.hasJobs, movingSets(id)))) return false
       if ((await db.run(sql.moving.drop, id, transfer)) === 0) return false
       await db.run(sql.moving.expire, id)
       await dropSets(db, id)

@@ -1,14 +1,14 @@
 -- Seals a frozen task: its header gets another name.
 --
--- KEYS  as in task-freeze.lua; 15 is the header of a sealed task.
+-- KEYS  as in task-freeze.lua; 15 is the header of a sealed task, 16 is the jobs of the page that is held.
 -- ARGV  begin as in task-open.lua; then come transfer, target, and how many rows have each status.
 -- Returns 1; 0 when the task is not in this state.
 -- include: arguments ledger backlog closing task-open
 
 local transfer, target = text(), text()
-refuse(wrong(KEYS[14], 'hash'))
+refuse(wrong(KEYS[14], 'hash') or wrong(KEYS[16], 'list'))
 if not ledger or ledger.moving == '' or ledger.state == 'cancelling' then return 0 end
-if ledger.producers ~= '' or ledger.inWindow ~= 0 then return 0 end
+if ledger.producers ~= '' or ledger.inWindow ~= 0 or redis.call('EXISTS', KEYS[16]) == 1 then return 0 end
 for i = 0, 5 do
   if ledger.n[i] ~= number() then return 0 end
 end

@@ -96,7 +96,7 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
     const found = await this.server.findTask(id)
     if (!found) return false
     const all = EVENT_STATUSES.map((status) => counts[status])
-    const keys = [this.keys.movingTasks, this.keys.movingTask(found.queue, id)[0]]
+    const keys = [this.keys.movingTasks, this.keys.movingTask(found.queue, id)[0], this.keys.transferJobs]
     return (await this.server.runOnTask(id, lua.taskSeal, [0, transfer, target, ...all], ...keys)) === 1
   }
 
@@ -122,7 +122,10 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
     if (!sealed) return false
     const { queue, header } = sealed
     const labels = this.#tasks.labelKeys(readHead(header).spec.labels)
-    const keys = [this.keys.movingTask(queue, id)[0], this.keys.movingTasks, this.keys.taskTimes(queue), ...labels]
+    const sets = movingSets(id).map((set) => this.keys.set(set))
+    const { movingTasks, transferJobs } = this.keys
+    const keys = [this.keys.movingTask(queue, id)[0], movingTasks, this.keys.taskTimes(queue), transferJobs, ...sets]
+    keys.push(...labels)
     if (!(await this.server.succeeds(lua.taskDrop, keys, [id, transfer]))) return false
     return this.#tasks.deleteRest(id)
   }

@@ -28,7 +28,7 @@ import {
   written,
 } from '../../sql/task-row.ts'
 import type { Database } from '../file/database.ts'
-import { outcomeOf, remember, SqliteTransferStore } from '../jobs/transfers.ts'
+import { heldPage, outcomeOf, remember, SqliteTransferStore } from '../jobs/transfers.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import type { TaskRow } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
@@ -85,6 +85,7 @@ export abstract class SqliteTaskTransferStore extends SqliteTransferStore implem
     this.file.write((db) => {
       const task = db.first<TaskRow>(sql.task.load, id)
       if (task?.moving !== 1 || task.state === 'cancelling' || task.producers > 0 || task.in_window > 0) return false
+      if (heldPage(db)) return false
       if (EVENT_STATUSES.some((status) => task[status] !== counts[status])) return false
       db.run(sql.moving.seal, id, transfer, target)
       db.run(sql.moving.hide, id)
@@ -108,6 +109,7 @@ export abstract class SqliteTaskTransferStore extends SqliteTransferStore implem
 
   readonly dropTask: TaskTransferStore['dropTask'] = async (id, transfer) => {
     const isDropped = await this.file.write((db) => {
+      if (heldPage(db) || db.first(sql.moving.hasJobs, setsOf(id))) return false
       if (db.run(sql.moving.drop, id, transfer) === 0) return false
       db.run(sql.moving.expire, id)
       dropSets(db, id)
