@@ -16,7 +16,7 @@ import {
   taskWith,
   twice,
 } from '../tasks/tracked.ts'
-import { mixedTask, OPEN_ROWS, runAll, snapshot } from './mixed-task.ts'
+import { mixedTask, OPEN_ROWS, runAll, snapshot, UNTIL } from './mixed-task.ts'
 
 /** Freezes a task without jobs, and seals it. */
 async function seal(store: Store, id: string, transfer = 'T'): Promise<void> {
@@ -179,6 +179,24 @@ export const taskTransfers: Case[] = [
       expect((await t.store.metrics.totals()).backlog).toBe(3)
       expect(await transfers.unfreeze(id, NOW)).toBe(true)
       await expectExact(t, task)
+    },
+  },
+  {
+    name: 'a deferred row of a sealed task is not overdue and does not end, and keeps its deadline',
+    async run(t) {
+      const id = await mixedTask(t.store, 1)
+      const { transfers, tasks } = t.store
+      await transfers.freeze(id, NOW)
+      await tasks.leaveWindow(id, [0], NOW)
+      const { counts } = await record(t, { id })
+      expect(await transfers.seal(id, 'T', 'there', counts)).toBe(true)
+      const jid = jidOf(id, 5)
+      expect(await tasks.overdue(UNTIL, 1)).toEqual([])
+      const end = { jid, status: 'error', isOverdue: true } as const
+      expect(await tasks.endDeferred(end, UNTIL)).toMatchObject({ answer: 'unknown' })
+      expect(await transfers.unseal(id, 'T')).toBe(true)
+      expect(await tasks.overdue(UNTIL, 1)).toEqual([jid])
+      expect(await tasks.endDeferred(end, UNTIL)).toMatchObject({ answer: 'ok' })
     },
   },
   {

@@ -1,6 +1,6 @@
 -- Ends a row of which an attempt was deferred.
 --
--- KEYS  as in task-defer.lua.
+-- KEYS  as in task-defer.lua; 15 is the header of a sealed task, whose rows keep their deadlines.
 -- ARGV  begin as in task-open.lua; then come the jid, index, status (number), code or "", result or "", "1" if the row ends
 --       only after its deadline, number of messages, messages.
 -- Returns "ok", "ended", "not-deferred" or "unknown"; then status and code of the row.
@@ -10,6 +10,7 @@ local jid, index, status, code, result, isOverdue = text(), number(), number(), 
 local messages = {}
 for i = 1, number() do messages[i] = text() end
 refuse(wrong(KEYS[14], 'zset'))
+if not ledger and redis.call('EXISTS', KEYS[15]) == 1 then return { 'unknown' } end
 removeNothing('HDEL', KEYS[1])
 local event = ledger and eventOf(ledger, index)
 local deferral = event and deferralOf(ledger, event)
