@@ -114,6 +114,18 @@ export const orderedTransfers: Case[] = [
     },
   },
   {
+    name: 'returnIds puts the ids of a page back into a queue that was deleted meanwhile',
+    async run(t) {
+      const { transfers, ordered } = t.store
+      await ordered.push('o', 2, [push('a', 'a')], NOW)
+      await ordered.pause('o', true)
+      const page = sure(await transfers.holdIds('T', 'there', some(['a'])))
+      expect(await ordered.deleteQueue('o')).toBe(true)
+      expect(await transfers.returnIds(page)).toBe(true)
+      expect((await idsOf(t.store)).waiting).toMatchObject([{ id: 'a', payloads: [['"a"', SECONDS]] }])
+    },
+  },
+  {
     name: 'an id in flight is not taken, and a page that is void is not stored',
     shared: true,
     async run(t) {

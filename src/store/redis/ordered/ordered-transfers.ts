@@ -11,7 +11,7 @@ import {
   type TransferPage,
 } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import type { Argument } from '../server/connection.ts'
+import type { Argument, Reply } from '../server/connection.ts'
 import { readMovedId } from '../server/moved-ids.ts'
 import { allShards, OrderedPart, type OrderedQueues, writeError } from './queues.ts'
 
@@ -39,20 +39,25 @@ export class OrderedTransfers extends OrderedPart implements OrderedTransferStor
   async putIds(page: PageName, queue: string, shards: number, ids: readonly MovedId[]): Promise<PageOutcome> {
     const args = ['put', `${page.transfer}:${page.number}`, TRANSFER_PAGES_KEPT, ...argumentsOf(ids)]
     const { server } = this.shared
-    return server.confirmedByReplicas(async () => {
-      for (;;) {
-        const keys = [server.keys.transfers(page)]
-        const answer = await this.shared.run(queue, lua.orderedPut, allShards, args, undefined, keys)
-        if (answer !== undefined) return answer as PageOutcome
-        await this.shared.define(queue, shards)
-      }
-    })
+    const outcome = await server.confirmedByReplicas(() =>
+      this.#put(queue, shards, args, [server.keys.transfers(page)]),
+    )
+    return outcome as PageOutcome
   }
 
   async returnIds({ transfer, number, ordered }: TransferPage): Promise<boolean> {
     if (!ordered) return false
     const args = ['return', transfer, number, ...argumentsOf(ordered.ids)]
-    return (await this.shared.run(ordered.queue, lua.orderedPut, allShards, args, undefined, this.#held)) === 1
+    return (await this.#put(ordered.queue, 1, args, this.#held)) === 1
+  }
+
+  /** Defines the queue if it is not there: it may have been deleted while a page has all of its ids. */
+  async #put(queue: string, shards: number, args: readonly Argument[], keys: readonly string[]): Promise<Reply> {
+    for (;;) {
+      const answer = await this.shared.run(queue, lua.orderedPut, allShards, args, undefined, keys)
+      if (answer !== undefined) return answer
+      await this.shared.define(queue, shards)
+    }
   }
 
   get #held(): string[] {
