@@ -10,7 +10,7 @@ import { resultText } from '../job/result.ts'
 import type { DeferredEnd, EventStatus } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import { ItemRunner } from '../worker/maintenance.ts'
-import { appMessage } from './messages.ts'
+import { appMessage, rowCode } from './messages.ts'
 import { millisecondsOf } from './options.ts'
 import { retryTransient, type StoreOfTasks } from './rows.ts'
 
@@ -79,7 +79,12 @@ export function failRow(app: StoreOfTasks, jid: string, message: string, code?: 
   }
   checkOptions('tasks.fail', { code }, { code: 'text' })
   const messages = [appMessage(app.now(), message)]
-  return endRow(app, 'tasks.fail', { jid, status: 'failed', messages, ...(code === undefined ? {} : { code }) })
+  return endRow(app, 'tasks.fail', {
+    jid,
+    status: 'failed',
+    messages,
+    ...(code === undefined ? {} : { code: rowCode(code) }),
+  })
 }
 
 async function endRow({ store, now }: StoreOfTasks, where: string, end: DeferredEnd): Promise<EndedRow> {

@@ -7,6 +7,14 @@ import { type Language, TASK_TEXTS, type TaskTexts } from './languages/index.ts'
 
 const CHARACTERS = 2000
 
+/** Codes are keys of indexes, and a report of the reasons lists them. */
+const MOST_CODE_CHARACTERS = 200
+
+/** Returns a code as a row has it: a longer one is cut. */
+export function rowCode(code: string): string {
+  return code.slice(0, MOST_CODE_CHARACTERS)
+}
+
 const cut = (text: string) => (text.length > CHARACTERS ? `${text.slice(0, CHARACTERS - 1)}…` : text)
 
 /** Returns the message of `ctx.message` or `hq.tasks.message`. */

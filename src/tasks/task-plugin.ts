@@ -13,7 +13,7 @@ import type { Outcome, Plugin } from '../worker/plugin.ts'
 import { areAlike } from './columns.ts'
 import { rowProducer } from './create.ts'
 import { deferRow } from './deferred.ts'
-import { appMessage, errorMessage } from './messages.ts'
+import { appMessage, errorMessage, rowCode } from './messages.ts'
 import { metaOf } from './meta.ts'
 import { partsOf } from './parts.ts'
 import { asRows, retryTransient } from './rows.ts'
@@ -49,7 +49,7 @@ export function trackedTasks(app: AppPort): Plugin {
           // Of several rows only the first one counts in the window.
           window: row > 0 && window === 'enter' ? 'keep' : window,
         }
-        if (code !== undefined) effect.code = code
+        if (code !== undefined) effect.code = rowCode(code)
         if (result !== undefined) effect.result = result
         if (messages.length > 0) effect.messages = messages
         effects.push(effect)

@@ -1,4 +1,5 @@
 import { fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { BusinessFailure, Discard, Kill, Snooze, type TaskStatus } from 'highkiq'
@@ -367,6 +368,18 @@ test('an error without a code has the name of its class as code', async () => {
   ])
   expect(await collect(task.events({ code: 'UnknownSku' }))).toHaveLength(1)
   expect(await task.retry({ code: 'OutOfStock', status: ['error'] })).toMatchObject({ rows: 1 })
+})
+
+test('the code of a row has at most 200 characters, and its task ends', async () => {
+  const { hq } = newApp()
+  const code = randomBytes(6000).toString('base64')
+  const Row = hq.job('Row', async () => {
+    throw new BusinessFailure('no', { code })
+  })
+  const task = await hq.tasks.create(Row, [[]])
+  await hq.worker().start()
+  await task.wait({ every: 10 })
+  expect(await task.reasons()).toEqual([{ status: 'failed', code: code.slice(0, 200), count: 1 }])
 })
 
 test('promises of rows are awaited, in a task as in performBulk', async () => {
