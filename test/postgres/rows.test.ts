@@ -146,7 +146,8 @@ onPostgres('rows of tasks in PostgreSQL', () => {
     withBench(postgres, async (t) => {
       const task = spec(1, {
         name: 'Import',
-        meta: '{"own":{"tenant":7}}',
+        // PostgreSQL reads no JSON with U+0000 or half of a surrogate pair.
+        meta: '{"columns":["\\u0000"],"own":{"tenant":7,"title":"\\ud83dab","path":"C:\\\\u"}}',
         labels: { user: 'ž' },
         keepArgs: 'rejected',
       })
@@ -166,7 +167,12 @@ onPostgres('rows of tasks in PostgreSQL', () => {
           {
             ...{ id: task.id, name: 'Import', job: 'RowJob', queue: 'q', state: 'adding', run: '1', single: false },
             ...{ total: '3', enqueued: '1', working: '0', finished: '1', failed: '0', error: '1', cancelled: '0' },
-            ...{ meta: { tenant: 7 }, labels: { user: 'ž' }, created_at: new Date(NOW), progress_at: new Date(NOW) },
+            ...{
+              meta: { tenant: 7, title: '\ufffdab', path: 'C:\\u' },
+              labels: { user: 'ž' },
+              created_at: new Date(NOW),
+              progress_at: new Date(NOW),
+            },
             finished_at: null,
           },
         ])

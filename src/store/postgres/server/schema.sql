@@ -583,8 +583,9 @@ CREATE VIEW hk.task AS SELECT
   total, enqueued, working, finished, failed, error, cancelled,
   -- Whether it is one tracked job, which lists of tasks do not show.
   single = 1 AS single,
-  -- The option `meta`, and those of its members that can be searched.
-  meta::json -> 'own' AS meta,
+  -- The option `meta`, and those of its members that can be searched. PostgreSQL reads no JSON with U+0000 or half of a surrogate
+  -- pair: one task with it would make a query of all tasks fail. In their place is U+FFFD.
+  regexp_replace(meta, '\\u(0000|d[89a-f][0-9a-f]{2})', '\\ufffd', 'g')::json -> 'own' AS meta,
   coalesce((SELECT json_object_agg(label.name, label.value) FROM hk.task_label AS label WHERE label.task = task_record.key), '{}')
     AS labels,
   to_timestamp(created_at / 1000.0) AS created_at,
