@@ -28,6 +28,8 @@ export interface ExecutorOptions {
 const WAIT_MS = 10_000
 /** The shortest pause after a wait that failed, in milliseconds. */
 const FAILED_MS = 100
+/** Batches start in a row for this long. Then timers, signals and answers of the store get their turn. */
+const WITHOUT_YIELD_MS = 20
 /** Milliseconds that `stop` waits for a store that does not answer. */
 const STOP_MS = 2000
 
@@ -42,6 +44,8 @@ export class OrderedExecutor implements Executor {
   #shards: Shard[] = []
   readonly #owners = new Map<Shard, QueueRunner>()
   #busy = 0
+  /** The last time at which the event loop got its turn, on the monotonic clock. */
+  #yieldedAt = 0
   #idleWaiters: (() => void)[] = []
   #state: 'new' | 'open' | 'quiet' | 'stopped' = 'new'
   #waitLoop: Promise<void> | undefined
@@ -152,6 +156,13 @@ export class OrderedExecutor implements Executor {
 
   async #run(shard: Shard, runner: QueueRunner): Promise<void> {
     await runner.run(shard)
+    // Handlers without I/O end in the turn of the event loop in which they start.
+    if (performance.now() - this.#yieldedAt < WITHOUT_YIELD_MS) this.#slotFreed()
+    else setImmediate(() => this.#slotFreed(true))
+  }
+
+  #slotFreed(hasYielded = false): void {
+    if (hasYielded) this.#yieldedAt = performance.now()
     this.#busy--
     this.#startBatches()
     if (this.#busy === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve()
@@ -163,7 +174,7 @@ export class OrderedExecutor implements Executor {
     if (!runners.includes(runner) || performance.now() + this.#waitMs([runner]) < until - 1) controller.abort()
   }
 
-  /** Waits for the runners that are idle. The other runners poll while they work. */
+  /** Waits for the runners that are idle. The others are asked by their maintenance (maintenance.ts). */
   async #runWaitLoop(): Promise<void> {
     while (this.#state !== 'stopped') {
       const runners = this.#runners.filter(({ isWaiting }) => isWaiting)
