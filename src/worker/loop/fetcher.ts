@@ -69,6 +69,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
       owner: () => options.owner(),
       nextSlot,
       buffer: this.#buffer,
+      mayFill: () => this.#requeuing === 'no',
       askRequeuePrefetched: () => this.#askRequeuePrefetched(),
       wake: () => this.#wake(),
     })
@@ -241,6 +242,8 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   protected override onIdle(): void {
+    // The jobs that it waited for came with a wait, after which no call ends.
+    if (this.#requeuing === 'waiting') this.#askRequeuePrefetched()
     if (this.#free > 0) this.step(() => this.#waitForJobs(this.#free))
   }
 

@@ -142,7 +142,8 @@ export class Prefetch {
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       if (this.#watched > 0) this.#onOverdue()
-      else if (this.size > 0) this.#watch()
+      // An earlier requeue may be under way, and then these jobs stay for now.
+      if (this.size > 0 && !this.#timer) this.#watch()
     }, REQUEUE_AFTER_MS)
   }
 }

@@ -30,6 +30,8 @@ export interface SlotsOptions {
   buffer: SettlementBuffer
   /** The number of jobs that run at the same time. */
   concurrency: number
+  /** Whether jobs fetched ahead may start: while they wait to be requeued, none does. */
+  mayFill: () => boolean
   /** Called when the jobs fetched ahead must be requeued. The fetcher calls `Slots.requeuePrefetched` once no call fetches. */
   askRequeuePrefetched: () => void
   /** Called when there is a settlement to send, or a free slot. */
@@ -376,6 +378,7 @@ export class Slots implements LimitedSlots {
    * block the others.
    */
   #fill(): void {
+    if (!this.#options.mayFill()) return
     while (this.state === 'open' && this.running.size < this.#options.concurrency) {
       const next = this.prefetch.shift()
       if (!next) return
