@@ -82,6 +82,8 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
       const answer = await this.#script.run(owner, { ...step, fetch: { queues, n: step.fetch.n } })
       if (answer.cancellations !== version) this.#priorities.expire()
       if (answer.fenced) this.#fenced(owner)
+      // The caller learns of new cancellations by this answer. The answer to a requeue of the store reaches no caller.
+      else owner.version = answer.cancellations
       return answer
     } catch (thrown) {
       this.#lost()

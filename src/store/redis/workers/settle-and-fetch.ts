@@ -81,7 +81,6 @@ export class SettleAndFetchScript {
       this.#undo(owner, step, answer)
       throw thrown
     }
-    owner.version = answer.cancellations
     if (undelivered > 0) sortByQueue(fetched, fetch.queues)
     return answer
   }
