@@ -138,6 +138,15 @@ test('names both ends of a cycle', () => {
   expect(refusalOf(args).message).toBe('SyncJob: args[0] is args again, a cycle: pass an id instead')
 })
 
+test('refuses an integer that would be read as Infinity', () => {
+  expect(() => checkArgs([10n ** 1000n - 1n, 1n - 10n ** 1000n], 'SyncJob')).not.toThrow()
+  for (const long of [10n ** 1000n, -(10n ** 1000n)]) {
+    expect(() => checkArgs([long], 'SyncJob')).toThrow(
+      'SyncJob: args[0] has more than 1,000 digits: pass it as a string',
+    )
+  }
+})
+
 test('refuses deep nesting without overflowing the stack', () => {
   checkArgs([nested(98)], 'SyncJob')
   const message =

@@ -109,6 +109,11 @@ describe('parseJson', () => {
     (text) => expect(() => parseJson(text)).toThrow(SyntaxError),
   )
 
+  it('reads an integer with millions of digits as JSON.parse does, because a BigInt would take seconds', () => {
+    expect(parseJson(`[1, ${'9'.repeat(4_000_000)}]`)).toEqual([1, Number.POSITIVE_INFINITY])
+    expect(parseJson(`[${'9'.repeat(1000)}, -${'9'.repeat(1000)}]`)).toEqual([10n ** 1000n - 1n, 1n - 10n ** 1000n])
+  })
+
   it('is safe against deep nesting and __proto__', () => {
     const deep = 200_000
     expect(() => parseJson(`${'['.repeat(deep)}12345678901234567890${']'.repeat(deep)}`)).not.toThrow()

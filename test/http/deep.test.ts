@@ -38,6 +38,14 @@ test('a body that is nested too deeply is refused, wherever the depth is', async
   }
 })
 
+test('an integer with millions of digits, which would keep the server busy for seconds, is refused', async () => {
+  const { call } = api()
+  const body = `{"class":"J","args":[${'9'.repeat(4_000_000)}]}`
+  const answer = await call('POST', '/api/v1/jobs', { body, headers: JSON_BODY })
+  expect([answer.status, answer.body.error.code]).toEqual([400, 'INVALID_ARGS'])
+  expect(answer.body.error.message).toContain('args[0] is Infinity')
+})
+
 test('jobs and rows with values that are nested too deeply are shown cut', async () => {
   const t = api()
   const job = {
