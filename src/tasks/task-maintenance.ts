@@ -74,7 +74,10 @@ export class TaskMaintenance extends Maintenance {
     }
     for (const id of expired) {
       if (!(await this.isLeader())) return
-      await this.#tasks.run(id, () => removeTask(this.#app, id))
+      await this.#tasks.run(id, async () => {
+        // A person may have retried its rows while this worker deleted other tasks.
+        if ((await store.tasks.expired(now, limit)).includes(id)) await removeTask(this.#app, id)
+      })
     }
     if (this.#pace.isDue) await this.#pace.run(() => this.#walk(store, now - this.#idleMs))
   }

@@ -269,3 +269,25 @@ test.each(['store', 'dir'])(
     if (where === 'dir') expect(readdirSync(join(folder, task.id))).toEqual(['0.part'])
   },
 )
+
+test('a task whose rows a person retries while the worker deletes another one is not deleted', async () => {
+  const { hq, clock } = bench()
+  const { tasks } = hq.store
+  const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
+  const ids: string[] = []
+  for (const n of [1, 2]) ids.push((await hq.tasks.create(Row, [[n]], { keep: 60 })).id)
+  for (const id of ids) await hq.tasks.get(id).cancel()
+  clock.ahead = DAY
+  const remove = tasks.delete.bind(tasks)
+  const deleted: string[] = []
+  tasks.delete = async (id, limit) => {
+    const isFirst = deleted.length === 0
+    deleted.push(id)
+    if (isFirst) for (const other of ids) if (other !== id) await hq.tasks.get(other).retry({ status: ['cancelled'] })
+    return remove(id, limit)
+  }
+  await maintenanceOf(hq, clock.now).run()
+  expect(new Set(deleted).size).toBe(1)
+  const [kept = ''] = ids.filter((id) => !deleted.includes(id))
+  expect(await tasks.find(kept)).toMatchObject({ state: 'running', run: 2 })
+})
