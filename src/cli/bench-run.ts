@@ -1,5 +1,6 @@
 /** The measurements of `highkiq bench`. */
 
+import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq, Job } from '../index.ts'
 import type { BenchStore } from './bench-store.ts'
@@ -15,11 +16,14 @@ const STALL_MS = 30_000
 export interface BenchOptions {
   jobs: number
   concurrency: number
+  /** The length of each job's arguments as JSON. Without it they are one number. */
+  bytes?: number
   /** Seconds after which a measurement pushes no more jobs. */
   maxSeconds: number
   signal: AbortSignal
 }
 
+type Args = [n: number, text?: string]
 type Limit = Pick<BenchOptions, 'jobs' | 'maxSeconds'>
 
 export interface Measurement {
@@ -99,7 +103,8 @@ async function measureWork({ serverCpu }: BenchStore, name: string, work: () => 
 class BenchJobs {
   readonly #hq: Highkiq
   readonly #options: BenchOptions
-  readonly #job: Job<[n: number]>
+  readonly #job: Job<Args>
+  readonly #text: string
   /** The numbers of the jobs that have run. */
   readonly #ran = new Set<number>()
   #runs = 0
@@ -110,7 +115,9 @@ class BenchJobs {
   constructor(hq: Highkiq, options: BenchOptions) {
     this.#hq = hq
     this.#options = options
-    this.#job = hq.job('HighkiqBench', { retry: false }, (_ctx, n: number) => {
+    // Random, because PostgreSQL compresses.
+    this.#text = randomBytes(options.bytes ?? 0).toString('base64')
+    this.#job = hq.job('HighkiqBench', { retry: false }, (_ctx, n: number, _text?: string) => {
       this.#startedAt = performance.now()
       this.#ran.add(n)
       this.#runs++
@@ -119,7 +126,7 @@ class BenchJobs {
 
   /** Pushes 100 jobs at a time, each with a call of its own. Returns the number of jobs. */
   pushInCalls(limit: Limit = this.#options): Promise<number> {
-    return this.#push(limit, 100, (args) => Promise.all(args.map(([n]) => this.#job.performAsync(n))))
+    return this.#push(limit, 100, (args) => Promise.all(args.map((one) => this.#job.performAsync(...one))))
   }
 
   /** Returns the number of jobs. */
@@ -128,20 +135,24 @@ class BenchJobs {
   }
 
   async pushAsRows(n: number): Promise<void> {
-    const rows = Array.from({ length: n }, (): [number] => [this.pushed++])
-    await this.#hq.tasks.create(this.#job, rows)
+    await this.#hq.tasks.create(this.#job, this.#argsOf(n))
   }
 
-  async #push(
-    { jobs, maxSeconds }: Limit,
-    chunk: number,
-    send: (args: [number][]) => Promise<unknown>,
-  ): Promise<number> {
+  /** Returns the arguments of the next `n` jobs. */
+  #argsOf(n: number): Args[] {
+    const { bytes } = this.#options
+    return Array.from({ length: n }, () => {
+      const number = this.pushed++
+      return bytes === undefined ? [number] : [number, this.#text.slice(0, bytes - `[${number},""]`.length)]
+    })
+  }
+
+  async #push({ jobs, maxSeconds }: Limit, chunk: number, send: (args: Args[]) => Promise<unknown>): Promise<number> {
     const first = this.pushed
     const end = performance.now() + maxSeconds * 1000
     while (this.pushed < first + jobs && performance.now() < end) {
       this.#options.signal.throwIfAborted()
-      await send(Array.from({ length: Math.min(chunk, first + jobs - this.pushed) }, () => [this.pushed++]))
+      await send(this.#argsOf(Math.min(chunk, first + jobs - this.pushed)))
     }
     return this.pushed - first
   }
@@ -168,8 +179,9 @@ class BenchJobs {
     const end = performance.now() + maxSeconds * 1000
     while (latencies.length < LATENCY_JOBS) {
       await sleep(5, undefined, { signal })
+      const [args] = this.#argsOf(1) as [Args]
       const pushedAt = performance.now()
-      await this.#job.performAsync(this.pushed++)
+      await this.#job.performAsync(...args)
       await this.untilAllRan()
       latencies.push(this.#startedAt - pushedAt)
       if (performance.now() > end) break

@@ -14,6 +14,7 @@ import { escapePattern } from '../store/redis/server/keys.ts'
 import { readRedisUrl } from '../store/redis/server/url.ts'
 import { CliError } from './usage.ts'
 
+/** Beside the arguments. */
 const BYTES_PER_JOB = 2000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -32,9 +33,9 @@ export interface BenchStore {
 }
 
 /** @throws UNKNOWN_STORE, INVALID_OPTION; CliError when the store lacks room */
-export function openBenchStore(url: string, jobs: number): Promise<BenchStore> | BenchStore {
+export function openBenchStore(url: string, jobs: number, bytes = 0): Promise<BenchStore> | BenchStore {
   const name = `highkiq-bench-${HOST}-${process.pid}-${Date.now()}-${randomBytes(3).toString('hex')}`
-  if (/^redis/i.test(url)) return openRedis(url, name, jobs)
+  if (/^redis/i.test(url)) return openRedis(url, name, 2 * jobs * (BYTES_PER_JOB + bytes))
   return /^postgres/i.test(url) ? openPostgres(url, name) : openSqlite(url, name)
 }
 
@@ -58,7 +59,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function openRedis(url: string, name: string, jobs: number): Promise<BenchStore> {
+async function openRedis(url: string, name: string, wanted: number): Promise<BenchStore> {
   const options = readRedisUrl(url)
   const prefix = options.namespace === '' ? '' : `${options.namespace}:`
   const connection = new Connection(options)
@@ -73,7 +74,6 @@ async function openRedis(url: string, name: string, jobs: number): Promise<Bench
   const figure = (key: string, text = info) => new RegExp(`^${key}:([^\r\n]+)`, 'm').exec(text)?.[1]
   const most = Number(figure('maxmemory'))
   const free = most - Number(figure('used_memory'))
-  const wanted = 2 * jobs * BYTES_PER_JOB
   // A full server refuses the jobs of others, or evicts their keys.
   if (most > 0 && free < wanted) {
     connection.close()

@@ -56,9 +56,9 @@ test('bench measures beside the file, leaves nothing, and removes what killed ru
   const url = ['--url', `sqlite:${folder.at('jobs.db')}?synchronous=normal`]
   await runHere(['enqueue', 'Mine', ...url])
   for (const name of [...KILLED, ...OTHERS]) mkdirSync(folder.at(name))
-  const { code, stdout, stderr } = await runHere(['bench', '--jobs', '250', '-c', '3', ...url])
+  const { code, stdout, stderr } = await runHere(['bench', '--jobs', '250', '-c', '3', '--bytes', '100', ...url])
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^MEASUREMENT +JOBS .*^run +500 .*^idle latency +p50 /ms)])
-  expect(stdout).toMatch(/^concurrency +3$/m)
+  expect(stdout).toMatch(/^concurrency +3\nbytes +100$/m)
   expect(stderr).toContain('highkiq: measuring: push in bulk\n')
   for (const name of KILLED) expect(stderr).toContain(`removed ${name}, left by a killed run\n`)
   const kept = readdirSync(folder.path).filter((name) => name.startsWith('highkiq-bench'))
@@ -111,10 +111,26 @@ test('bench fails when a job runs twice', async () => {
   await hq.close()
 })
 
+test('the arguments of each job have the length that --bytes names', async () => {
+  const hq = new Highkiq({ url: 'sqlite::memory:' })
+  const store = { hq, url: '', server: null, serverCpu: async () => null, clean: async () => [] }
+  const lengths = new Set<number>()
+  hq.server.use((ctx, next) => {
+    lengths.add(JSON.stringify(ctx.args).length)
+    return next()
+  })
+  const signal = new AbortController().signal
+  await runBench(store, { jobs: 20, concurrency: 2, bytes: 2000, maxSeconds: 1, signal })
+  expect([...lengths]).toEqual([2000])
+  await hq.close()
+})
+
 test("bench names the option with a wrong value, and a folder that it can't write into", async ({ folder }) => {
   const cases: [args: string[], code: number, message: string][] = [
     [['--jobs', '0'], 2, "option '--jobs <n>' argument '0' is invalid. It must be a whole number, 1 or more."],
     [['--jobs', '1000001'], 2, "argument '1000001' is invalid. It must be at most 1,000,000."],
+    [['--bytes', '15'], 2, "option '--bytes <n>' argument '15' is invalid. It must be 16 to 100,000."],
+    [['--bytes', '100001'], 2, 'It must be 16 to 100,000.'],
     [['-c', 'all'], 2, "option '-c, --concurrency <n>' argument 'all' is invalid."],
     [['--url', 'mongo://x'], 2, '"mongo://x" is not a store URL'],
     [

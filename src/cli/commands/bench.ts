@@ -15,13 +15,14 @@ import { onInterrupt } from '../terminal.ts'
 import { wholeNumber } from '../usage.ts'
 
 const MOST_JOBS = 1_000_000
+const [LEAST_BYTES, MOST_BYTES] = [16, 100_000]
 /** Seconds of a measurement without --jobs. */
 const MAX_SECONDS = 4
 
 const EXAMPLES = `
 The jobs do nothing, so the figures are the cost of Highkiq and of the store. Each job must run exactly once; otherwise the
 exit code is 1. Without --jobs a measurement pushes for at most ${MAX_SECONDS} seconds. Some thousand jobs run first and do not
-count, so that V8 has compiled the code.
+count, so that V8 has compiled the code. With --bytes 2000 you see whether the store takes your jobs of 2 kB.
 
 bench works beside your data: on Redis in a namespace of its own, on PostgreSQL in a schema of its own, on SQLite in a file
 in a folder of its own. No other worker runs its jobs, and no queue, total or process of yours changes. While it runs, other
@@ -35,6 +36,7 @@ Examples:
   highkiq bench
   highkiq bench --url redis://localhost:6379/0 --concurrency 25 --json
   highkiq bench --url sqlite:/var/lib/shop/jobs.db --jobs 100000
+  highkiq bench --url postgres://shop@localhost/shop --bytes 2000
 `
 
 export function register(program: Command): void {
@@ -44,6 +46,7 @@ export function register(program: Command): void {
     .option('--url <url>', 'store (default: HIGHKIQ_URL, REDIS_URL, else sqlite:highkiq.db)')
     .option('--jobs <n>', 'jobs of each measurement (default: 10,000)', jobCount)
     .addOption(new Option('-c, --concurrency <n>', 'jobs that run at the same time').argParser(wholeNumber).default(10))
+    .option('--bytes <n>', "bytes of each job's arguments as JSON (default: one number)", byteCount)
     .option('--json', 'as JSON')
     .addHelpText('after', EXAMPLES)
     .action(bench)
@@ -53,6 +56,12 @@ function jobCount(text: string): number {
   const n = wholeNumber(text)
   if (n <= MOST_JOBS) return n
   throw new InvalidArgumentError(`It must be at most ${count(MOST_JOBS)}.`)
+}
+
+function byteCount(text: string): number {
+  const n = wholeNumber(text)
+  if (n >= LEAST_BYTES && n <= MOST_BYTES) return n
+  throw new InvalidArgumentError(`It must be ${LEAST_BYTES} to ${count(MOST_BYTES)}.`)
 }
 
 const COLUMNS: Column<Measurement>[] = [
@@ -68,17 +77,20 @@ interface BenchCommandOptions {
   url?: string
   jobs?: number
   concurrency: number
+  bytes?: number
   json?: boolean
 }
 
-async function bench({ url, jobs, concurrency, json }: BenchCommandOptions): Promise<void> {
+async function bench({ url, jobs, concurrency, bytes, json }: BenchCommandOptions): Promise<void> {
   quietLog({ work: true })
-  const store = await openBenchStore(url ?? storeUrl() ?? 'sqlite:highkiq.db', jobs ?? 10_000)
+  const store = await openBenchStore(url ?? storeUrl() ?? 'sqlite:highkiq.db', jobs ?? 10_000, bytes)
   const interrupt = onInterrupt()
   try {
     await store.hq.store.open()
     const limits = jobs === undefined ? { jobs: 10_000, maxSeconds: MAX_SECONDS } : { jobs, maxSeconds: Infinity }
-    const { measurements, latencies } = await runBench(store, { ...limits, concurrency, signal: interrupt.signal })
+    const size = bytes === undefined ? {} : { bytes }
+    const options = { ...limits, ...size, concurrency, signal: interrupt.signal }
+    const { measurements, latencies } = await runBench(store, options)
     const share = (part: number) => Number((latencies[Math.floor(part * latencies.length)] as number).toFixed(2))
     const latency = { jobs: latencies.length, p50: share(0.5), p95: share(0.95), p99: share(0.99) }
     const facts = {
@@ -88,6 +100,7 @@ async function bench({ url, jobs, concurrency, json }: BenchCommandOptions): Pro
       node: process.version,
       highkiq: VERSION,
       concurrency,
+      ...size,
     }
     const idle = `p50 ${latency.p50} ms, p95 ${latency.p95} ms, p99 ${latency.p99} ms, of ${count(latency.jobs)} jobs`
     const shown = Object.entries({ ...facts, 'idle latency': idle }).map(([name, fact]) => [name, `${fact}`] as const)
