@@ -67,12 +67,15 @@ export async function withApp<T>(options: AppOptions, work: (hq: Highkiq) => Pro
 export function withExistingStore<T>(options: AppOptions, work: (hq: Highkiq) => Promise<T>): Promise<T> {
   return withApp(options, async (hq) => {
     checkStoreExists(hq, options)
-    const jobs = unloadedJobs(options)
-    if (jobs && storeUrl() === undefined) {
-      io().stderr.write(`store: ${hq.store.url}, because none is named; -r ${jobs} uses that of its app\n`)
-    }
     return work(hq)
   })
+}
+
+/** Says which store was shown when nothing names one beside a jobs file, whose app may have another. */
+export function sayStore(hq: Highkiq, options: AppOptions): void {
+  const jobs = unloadedJobs(options)
+  if (!jobs || storeUrl() !== undefined) return
+  io().stderr.write(`store: ${hq.store.url}, because none is named; -r ${jobs} uses that of its app\n`)
 }
 
 /** Returns the jobs file of this folder when the command neither loads an app nor names a store. */

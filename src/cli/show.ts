@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import type { Highkiq } from '../index.ts'
 import { fitTables, io } from './io.ts'
-import { type AppOptions, withAppOptions, withExistingStore } from './open-app.ts'
+import { type AppOptions, sayStore, withAppOptions, withExistingStore } from './open-app.ts'
 import { count, print, printJson } from './output.ts'
 import { onInterrupt } from './terminal.ts'
 
@@ -39,6 +39,7 @@ export function show<T>(options: ShowOptions, { get, text, json = (value) => val
       else print(options.watch && io().stdout.isTTY ? CLEAR + text(value) : text(value))
     }
     await once()
+    sayStore(hq, options)
     if (!options.watch) return
     const { signal, release } = onInterrupt()
     try {

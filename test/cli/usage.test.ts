@@ -45,7 +45,9 @@ test('a command without -r says which jobs file it did not load', async ({ folde
   expect((await folder.run(['dead', '--url', 'sqlite:other.db'])).stderr).toContain('names the wrong store')
 })
 
-test('a command says which store it uses when nothing names one beside a jobs file', async ({ folder }) => {
+test('a command that shows something says which store it used when nothing names one beside a jobs file', async ({
+  folder,
+}) => {
   folder.write({
     'jobs.mjs': `import { Highkiq } from 'highkiq'\nexport const hq = new Highkiq({ url: 'sqlite:shop.db' })\nhq.job('J', async () => {})\n`,
   })
