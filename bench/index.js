@@ -95,7 +95,7 @@ function refuseOtherRun(before, { jobs }, checked) {
     throw new UsageError(`--check needs --jobs ${before.jobs}, as in bench/results/latest.json (got ${jobs})`)
   }
   if (before.fastPart !== FAST_PART) {
-    throw new UsageError('--check needs results with the same numbers of jobs: run npm run bench once to write them')
+    throw new UsageError('--check needs results with the same number of jobs: run npm run bench once to write them')
   }
 }
 

@@ -1,5 +1,6 @@
 // What a process of a peer can be: it enqueues, it sends jobs at a fixed rate, or it works. A role gets the peer, its
-// options and functions to talk to the harness (`say`, `go`, `stop`), and returns its figures. `bench/peers/sidekiq.rb` has the same roles in Ruby.
+// options and functions to talk to the harness (`say`, `go`, `stop`), and returns its figures. `bench/peers/sidekiq.rb` has
+// the same roles in Ruby.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Effects } from './effects.js'
 

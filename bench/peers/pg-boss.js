@@ -1,5 +1,6 @@
-// pg-boss 10, the last version that runs on Node 20. Its `work` asks twice a second at most, so under load its own `fetch` and `complete` are
-// called in two loops a queue, which share the slots; an idle loop asks twice a second, as `work` does.
+// pg-boss 10, the last version that runs on Node 20. Its `work` asks twice a second at most, so under load its own `fetch`
+// and `complete` are called in two loops for each queue, or in one with fewer than two slots for each. The loops share the
+// slots. An idle loop asks twice a second, as `work` does.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { versionOf } from '../core/install.js'
 import { postgresMissing } from '../core/programs.js'

@@ -160,7 +160,7 @@ export class BatchMaintenance extends Maintenance {
     if (parts.size > 0) yield parts
   }
 
-  /** Yields batches without progress since `before`, and those behind `after`. */
+  /** Yields batches without progress since `before`; with `after`, only those behind it. */
   async *#idle(before: number, after?: BatchProgress): AsyncGenerator<BatchRecord> {
     const { store } = this.#app
     do {
@@ -171,8 +171,8 @@ export class BatchMaintenance extends Maintenance {
   }
 
   /**
-   * Counts batches whose time of progress is far in the future as changed now. A clock that was wrong has written that time,
-   * so nobody knows for how long they have had no progress.
+   * Sets the progress of a batch to now when it is far in the future: a process with a wrong clock wrote it, so the real time is
+   * unknown.
    */
   async #correctProgress(): Promise<void> {
     const { store, now } = this.#app

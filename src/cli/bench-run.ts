@@ -9,7 +9,7 @@ import { say } from './processes.ts'
 import { CliError } from './usage.ts'
 
 const LATENCY_JOBS = 300
-/** Jobs of each kind that run first and do not count: V8 compiles what runs often. */
+/** The most jobs of each kind that run first and do not count, so that V8 has compiled the code. */
 const WARM_UP = { jobs: 5000, maxSeconds: 2 }
 const STALL_MS = 30_000
 

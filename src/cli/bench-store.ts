@@ -14,7 +14,7 @@ import { escapePattern } from '../store/redis/server/keys.ts'
 import { readRedisUrl } from '../store/redis/server/url.ts'
 import { CliError } from './usage.ts'
 
-/** Beside the arguments. */
+/** The memory of a job in Redis without its arguments. */
 const BYTES_PER_JOB = 2000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

@@ -92,7 +92,7 @@ class PushInSteps {
     return isStored ? NOTHING_REFUSED : answer
   }
 
-  /** @throws PushError when a worker has ended the push */
+  /** Ends placeholders, so that their batches can end. @throws PushError when a worker has ended the push */
   async end(placeholders: readonly NewMember[], change: 'withdrawn' | 'failed'): Promise<void> {
     let isLost = false
     for (let from = 0; from < placeholders.length; from += STEP) {

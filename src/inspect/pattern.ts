@@ -33,8 +33,8 @@ export function searchOf(pattern: string): Search {
   }
   const long = segments.find((segment) => !segment.isLiteral && segment.length > MOST_WILD)
   if (long) {
-    const got = `got ${long.length}: put a * in between`
-    throw invalidOption(`between two *, a pattern with ? or [ ] may have at most ${MOST_WILD} characters (${got})`)
+    const most = `at most ${MOST_WILD} characters if it has ? or [ ] (got ${long.length})`
+    throw invalidOption(`a part of a pattern without * may have ${most}: split it with a *`)
   }
   const literals = segments.flatMap(({ literals }) => literals)
   const needle = literals.reduce((longest, one) => (one.length > longest.length ? one : longest), '')

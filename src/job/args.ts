@@ -5,7 +5,7 @@
 
 import { types } from 'node:util'
 import { HighkiqError, messageOf } from './errors.ts'
-import { TOO_LONG } from './json.ts'
+import { FIRST_TOO_LONG } from './json.ts'
 
 /** The deepest nesting of a whole job that Ruby's JSON parser reads: its `max_nesting`. */
 export const MOST_LEVELS = 100
@@ -63,7 +63,7 @@ function check(value: unknown, holders: object[], trail: Key[], most: number): v
     case 'boolean':
       return
     case 'bigint':
-      if (value >= TOO_LONG || value <= -TOO_LONG) throw new Fault('has more than 1,000 digits: pass it as a string')
+      if (value >= FIRST_TOO_LONG || value <= -FIRST_TOO_LONG) throw new Fault('has more than 1,000 digits: pass it as a string')
       return
     case 'number':
       if (!Number.isFinite(value)) throw new Fault(`is ${value}: pass a finite number or null`)

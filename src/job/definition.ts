@@ -248,7 +248,7 @@ export function checkSchema(where: string, schema: unknown): void {
   throw invalidOption(`${where}: validate must be a Standard Schema, for instance of zod or valibot`)
 }
 
-/** The most characters of a new queue's name: lists and pages show all of it. */
+/** The most characters of a queue's name in code, options and pushes: lists and pages show all of it. */
 const LONGEST_QUEUE = 200
 
 /** `where` names the option in the error. @throws INVALID_OPTION */
@@ -257,6 +257,11 @@ export function checkQueueName(queue: string, where?: string): void {
     const start = `${queue.slice(0, 20)}…`
     throw noQueueName(start, `use at most ${LONGEST_QUEUE} characters (got ${count(queue.length)})`, where)
   }
+  checkServedQueueName(queue, where)
+}
+
+/** Checks the name of a queue that a worker serves: another program may have made it. @throws INVALID_OPTION */
+export function checkServedQueueName(queue: string, where?: string): void {
   if (typeof queue === 'string' && queue !== '' && !/[{}\s\p{Cc}]/u.test(queue) && !/^\.\.?$/.test(queue)) return
   throw noQueueName(queue, 'use a string without spaces, braces and control characters, for instance "default"', where)
 }

@@ -51,7 +51,8 @@ export const STATUS = {
    */
   UNIQUE_CONFLICT: 409,
   /**
-   * The next event of `hq.events` is not kept any more. `details.after` is the position of the reader.
+   * The next event of `hq.events` is not kept any more; `details.after` is the position of the reader. HTTP: also for an id
+   * that the server does not know.
    * What to do: Read on from the oldest event that is kept; the events between are gone.
    */
   EVENTS_TRIMMED: 410,
@@ -276,8 +277,8 @@ export const STATUS = {
    */
   UNAUTHORIZED: 401,
   /**
-   * HTTP: this address needs a login, and the server has none; or a page of another site sent the change.
-   * What to do: Give the server a login, or send the change from its own page.
+   * HTTP: this address needs a login, and the server has none; or a page of another site sent the request.
+   * What to do: Give the server a login, send the request from its own page, or use a bearer token.
    */
   FORBIDDEN: 403,
   /**

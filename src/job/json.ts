@@ -20,8 +20,8 @@ const MAYBE_BIG = /(?:^|[-\s,:[])\d{16}/
 const MAX_DEPTH = 100
 /** An integer that may become a BigInt. With millions of digits that would take seconds. */
 const INTEGER = /^-?\d{1,1000}$/
-/** The first integer with more digits. */
-export const TOO_LONG = 10n ** 1000n
+/** The smallest integer with more than 1,000 digits. */
+export const FIRST_TOO_LONG = 10n ** 1000n
 /**
  * The way Ruby's json gem writes a number with a fraction or an exponent. `old` is up to 2.11: `1.0e+21` and `1.0e-05`.
  * `new` is from 2.12 on: `1e+21`, `0.00001`, and `1e-10` below 1e-9.
@@ -34,8 +34,7 @@ const OTHERWISE: Record<Floats, RegExp> = { new: /\de-[789](?!\d)/, old: /\de[+-
 /**
  * `JSON.parse`, except that an integer beyond ±(2^53-1) comes out as a BigInt. Throws the same SyntaxErrors. A number
  * with a fraction or an exponent is always a number (`1e400` is Infinity, as in JSON.parse), and so is an integer with more
- * than 1,000 digits. A number like 2**60,
- * which JSON.stringify writes as plain digits, comes back as a BigInt.
+ * than 1,000 digits. A number like 2**60, which JSON.stringify writes as plain digits, comes back as a BigInt.
  *
  * @example parseJson('[1, 9007199254740993]') // [1, 9007199254740993n]
  */

@@ -174,7 +174,7 @@ export class OrderedExecutor implements Executor {
     if (!runners.includes(runner) || performance.now() + this.#waitMs([runner]) < until - 1) controller.abort()
   }
 
-  /** Waits for the runners that are idle. The others are asked by their maintenance (maintenance.ts). */
+  /** Waits for the runners that are idle. `Maintenance` polls the store for the others. */
   async #runWaitLoop(): Promise<void> {
     while (this.#state !== 'stopped') {
       const runners = this.#runners.filter(({ isWaiting }) => isWaiting)

@@ -36,7 +36,8 @@ export class Maintenance extends Periodic {
   }
 
   protected override async run(): Promise<void> {
-    // Also beside calls: they name only the shards that are known to have ids, and notifications are read between calls.
+    // Also while calls are under way: a call asks only for shards that are known to have ids, and notifications are read only
+    // between calls.
     if (this.#membership.hasJoined) this.#calls.poll(false)
     if (performance.now() - this.#reconciledAt >= RECONCILE_MS) {
       this.#reconciledAt = performance.now()

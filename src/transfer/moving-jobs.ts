@@ -11,9 +11,9 @@ export function tasksOf({ jobs }: TransferPage): Set<string> {
 }
 
 /**
- * Ends a page of jobs of tasks. A job from a queue or a set goes to the set of its task, if that is in `moving`, or back. One
- * from the set of its task goes back to where it was before, unless another mover has sealed the task. If a task was released
- * meanwhile whose set gets a job, the page stays, and the next caller of `hold` gets it.
+ * Ends a page of jobs of tasks. A job from a queue or a job set goes to the set of its task if that task is in `moving`;
+ * otherwise it goes back. A job from the set of its task goes back to where it was before that; if another mover has sealed
+ * the task, it stays in the set. If a task was released meanwhile and its set gets a job, the page stays held.
  */
 export async function rearrangePage(
   source: Store,
@@ -23,9 +23,9 @@ export async function rearrangePage(
 ): Promise<void> {
   // A page has jobs of one set.
   const [kind, , task = ''] = page.jobs[0]?.to.split(':') ?? []
-  const stays = kind === 'moving' && (await isSealed(source, task))
+  const isTaskSealed = kind === 'moving' && (await isSealed(source, task))
   const destinationFor = (from: Destination, i: number): Destination => {
-    if (stays) return from
+    if (isTaskSealed) return from
     const isCollected = !from.to.startsWith('moving:') && moving.has(taskOf(readPayload(from.text)) ?? '')
     return isCollected ? movingOf(from, page.number * TRANSFER_PAGE + i) : destinationOf(from, 'front')
   }
@@ -37,7 +37,7 @@ export async function rearrangePage(
   await source.transfers.endPage(page, moves.toReversed(), now)
 }
 
-/** Returns whether a task is sealed, which does not change to true while a page is held. A sealed task is not found. */
+/** Returns whether a task is sealed. `tasks.find` does not find sealed tasks. No task becomes sealed while a page is held. */
 async function isSealed({ tasks, transfers }: Store, id: string): Promise<boolean> {
   if ((await tasks.find(id)) !== null) return false
   return (await transfers.movingTasks()).some((task) => task.id === id && task.sealed !== null)

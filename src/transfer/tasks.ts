@@ -213,7 +213,7 @@ export class TaskMover {
       cursor = answer.cursor
     }
     await this.#emptySets(id, 'target')
-    // Another mover was faster, and the task may be back already; or it has some of the jobs.
+    // Another mover has dropped or released the task, or holds some of its jobs.
     if (!(await transfers.dropTask(id, transfer))) return
     this.tasks++
     this.rows += backlog

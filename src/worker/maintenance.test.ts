@@ -23,7 +23,7 @@ test('a walk that must be confirmed is followed by one after a short pause, and 
   expect(pauses).toEqual([5000, 100_000, 5000, 100_000])
 })
 
-test('an item for which the store does not answer ends one round, and pauses, so that the others run in the next one', async () => {
+test('a store error ends the round; the next round skips that item and runs the others', async () => {
   let now = 0
   vi.spyOn(performance, 'now').mockImplementation(() => now)
   const runner = new ItemRunner(

@@ -44,13 +44,13 @@ export function maintenanceLock({ store }: { store: Store }, leaseSeconds = LOCK
 }
 
 /**
- * Works on items, such as tasks, one after the other. An item that fails is reported, pauses and is tried again; the others
- * still run: in the next round, if the error may be one of the whole store.
+ * Works on items, such as tasks, one after the other. An item that fails is reported, pauses and is tried again. An error of
+ * the store (`STORE_…`) ends the round, and the others run in the next one.
  */
 export class ItemRunner {
   readonly #report: Report
   readonly #about: (id: string) => Record<string, unknown>
-  /** By id: when an item that failed is tried again, on the monotonic clock; the first one first. */
+  /** By id, in this order: when a failed item is tried again, on the monotonic clock. */
   readonly #retryAt = new Map<string, number>()
 
   /** `about` returns what error reports say about an item. */
@@ -65,7 +65,7 @@ export class ItemRunner {
     return this.#retryAt.size
   }
 
-  /** Works on an item that does not pause. @throws an error that may be one of the whole store */
+  /** Works on an item that does not pause. @throws a `STORE_…` error, except STORE_UNUSABLE */
   async run(id: string, work: () => Promise<unknown>): Promise<void> {
     this.#endPauses()
     if (this.#retryAt.has(id)) return

@@ -43,6 +43,11 @@ test('every draw has every queue, once', () => {
   for (let n = 0; n < 100; n++) expect([...order.next()].sort()).toEqual(['a', 'b', 'c'])
 })
 
+test('a queue of another program may have a long name', () => {
+  const long = 'q'.repeat(300)
+  expect(new QueueOrder([long], () => 0).next()).toEqual([long])
+})
+
 test('a weight of 0 counts as no weight', () => {
   expect(new QueueOrder(['b,0', 'a,0'], () => 0).next()).toEqual(['b', 'a'])
   expect(Object.keys(firsts(['a,1', 'b,0'])).sort()).toEqual(['a', 'b'])

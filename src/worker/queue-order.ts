@@ -1,4 +1,4 @@
-import { checkQueueName } from '../job/definition.ts'
+import { checkServedQueueName } from '../job/definition.ts'
 import { invalidOption } from '../job/errors.ts'
 import { baseQueue, isPriorityName } from '../job/priority.ts'
 
@@ -99,7 +99,7 @@ export function expandQueues(
 /** @throws INVALID_OPTION */
 export function parseQueue(queue: QueueOption): { name: string; weight: number } {
   const [name = '', weight = 0] = typeof queue === 'string' ? queue.split(',') : queue
-  checkQueueName(name)
+  checkServedQueueName(name)
   if (isPriorityName(name)) {
     throw invalidOption(
       `queue ${name} is a priority of queue ${baseQueue(name)}: name ${baseQueue(name)}, which serves all its priorities`,

@@ -346,10 +346,10 @@ describe('--check against other results', () => {
     expect(await check(1e-6)).toMatchObject({ code: 0 })
   })
 
-  test('it refuses results of other numbers of jobs', async () => {
+  test('it refuses results with another number of jobs', async () => {
     expect(await check(1, 1)).toEqual({
       code: 2,
-      stderr: '--check needs results with the same numbers of jobs: run npm run bench once to write them\n',
+      stderr: '--check needs results with the same number of jobs: run npm run bench once to write them\n',
     })
   })
 

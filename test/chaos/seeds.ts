@@ -17,8 +17,7 @@ import { type SeedCrew, SharedCrew } from './shared-crew.ts'
 export const FIRST_SEED = Number(process.env.HIGHKIQ_TEST_SEED ?? 1)
 export const SEEDS = Number(process.env.HIGHKIQ_SEEDS ?? 20)
 /**
- * PostgreSQL runs one seed in so many, and in the full ring only those of short storms: its server works longer for a seed than
- * the others.
+ * PostgreSQL takes longer for a seed. It runs one in ten; with 20 seeds or fewer only those of short storms (`isShort`).
  */
 const ONE_IN = 10
 const AT_ONCE = 5

@@ -56,7 +56,7 @@ test('a command that shows something says which store it used when nothing names
   const { code, stderr } = await folder.run(['queues'])
   expect([code, stderr]).toEqual([
     0,
-    'store: sqlite:highkiq.db, because none is named; -r jobs.mjs uses that of its app\n',
+    'store: sqlite:highkiq.db, because neither --url nor HIGHKIQ_URL names one; -r jobs.mjs uses the store of its app\n',
   ])
   for (const named of [
     ['-r', 'jobs.mjs'],

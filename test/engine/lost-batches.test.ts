@@ -80,7 +80,7 @@ test('a job that another program has killed is dead, and has failed once it is d
   expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'failed', failed: 1 })
 })
 
-test('a job is found lost, and not too early, although a process whose clock is a year ahead has changed its batch last', async () => {
+test('a lost job is found, and not too early, after a process with a clock a year ahead changed its batch', async () => {
   const t = bench()
   const Work = t.hq.job('Work', () => {})
   t.clock.ahead = 365 * DAY

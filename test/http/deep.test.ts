@@ -33,7 +33,7 @@ test('a body that is nested too deeply is refused, wherever the depth is', async
     expect([path, answer.status, answer.body.error.message]).toEqual([
       path,
       400,
-      expect.stringMatching(/^(the body|line 1) is nested deeper than 1,000 levels$/),
+      expect.stringMatching(/^(the body|line 1) is nested deeper than 1,000 levels: send a flatter one$/),
     ])
   }
 })

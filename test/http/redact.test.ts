@@ -127,7 +127,7 @@ test("redacted values can't be found by searching for them", async () => {
   expect((await t.queue()).at(-1)?.args).toEqual(args)
 })
 
-test('a cursor or a key of one list tells nothing to another one, whose refusal could show what it holds', async () => {
+test('a list refuses the cursor or key of another list, and the refusal shows no hidden value', async () => {
   const t = api({ redact: ['password'] })
   const text = (n: number) => JSON.stringify({ class: 'J', args: [{ password: SECRET }], jid: jid(n), queue: 'low' })
   const dead = [1, 2, 3].map((n) => ({ to: 'dead' as const, text: text(n), score: 5 }))

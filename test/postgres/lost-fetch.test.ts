@@ -6,8 +6,8 @@ import { until } from '../engine/bench.ts'
 import { startAnswerProxy } from './answer-proxy.ts'
 import { onPostgres } from './suite.ts'
 
-/** Lets the monotonic clock run ahead until the end of the test. Returns what moves it by some seconds more. */
-function clockAhead(): (seconds: number) => void {
+/** Replaces the monotonic clock until the end of the test. Returns a function that advances it by seconds. */
+function controlClock(): (seconds: number) => void {
   const now = performance.now.bind(performance)
   let ahead = 0
   const mock = vi.spyOn(performance, 'now').mockImplementation(() => now() + ahead)
@@ -80,7 +80,7 @@ onPostgres('an answer that is lost', () => {
       await t.store.jobs.push([toQueue('q', t.job(1)), toQueue('q', t.job(2))], NOW)
       const proxy = await startAnswerProxy(t.url)
       const store = openStore(proxy.url)
-      const moveClock = clockAhead()
+      const moveClock = controlClock()
       try {
         await store.workers.join('w', { queues: ['q'], seconds: 30, host: 'h' })
         const fetch = async (n: number) => {
@@ -97,11 +97,11 @@ onPostgres('an answer that is lost', () => {
       }
     }))
 
-  test('a job whose end a new primary has not received runs again, also when the worker has no free slot for minutes', () =>
+  test('a job whose settlement a failover lost runs again, even while its worker is busy for minutes', () =>
     withBench(postgres, async (t) => {
       const client = await t.connect()
       const owner = await t.owner()
-      const moveClock = clockAhead()
+      const moveClock = controlClock()
       await t.store.jobs.push([toQueue('q', t.job(1))], NOW)
       const [job] = await t.fetch(owner, 'q')
       await client.query('CREATE TABLE kept AS SELECT * FROM highkiq.fetched')

@@ -123,7 +123,7 @@ export function movingTasks(from: StoreFactory, to: StoreFactory) {
     }
   })
 
-  test('a task stays whole when another mover that ends gives its jobs back while it is sealed', async () => {
+  test('a task stays whole when a second mover stops and returns jobs while the task is sealed', async () => {
     for (const step of ['hold', 'endPage'] as const) {
       const [{ store: source }, { store: target }] = [await open(from), await open(to)]
       await mixedTask(source, 1)

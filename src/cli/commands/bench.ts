@@ -21,8 +21,8 @@ const MAX_SECONDS = 4
 
 const EXAMPLES = `
 The jobs do nothing, so the figures are the cost of Highkiq and of the store. Each job must run exactly once; otherwise the
-exit code is 1. Without --jobs a measurement pushes for at most ${MAX_SECONDS} seconds. Some thousand jobs run first and do not
-count, so that V8 has compiled the code. With --bytes 2000 you see whether the store takes your jobs of 2 kB.
+exit code is 1. Without --jobs a measurement pushes for at most ${MAX_SECONDS} seconds. Up to 15,000 jobs run first and do not
+count, so that V8 has compiled the code. Give --bytes the size of the arguments of your jobs.
 
 bench works beside your data: on Redis in a namespace of its own, on PostgreSQL in a schema of its own, on SQLite in a file
 in a folder of its own. No other worker runs its jobs, and no queue, total or process of yours changes. While it runs, other

@@ -86,7 +86,7 @@ interface ActionOptions extends ShowOptions {
   yes?: boolean
 }
 
-const MATCHING = 'only jobs whose JSON contains this text, or matches this pattern (* ? [a-z])'
+const MATCHING = 'only jobs whose JSON contains this text, or matches this pattern (with *; then also ? and [a-z])'
 
 /** Refuses an empty pattern, which would match all jobs: it comes from a variable that is not set. */
 function pattern(text: string): string {

@@ -86,7 +86,7 @@ export class Access {
       throw new HighkiqError('UNAUTHORIZED', 'log in: the header Authorization is missing or wrong')
     if (isChange(request) && !isBearer) checkOrigin(request, url)
     // The app's own function may let pages of other sites in.
-    if (!isBearer && typeof this.#auth !== 'function') checkReader(request)
+    if (!isBearer && typeof this.#auth !== 'function') checkCrossSite(request)
     return { who, isByCookie }
   }
 
@@ -280,13 +280,13 @@ export function isChange({ method }: Pick<Request, 'method'>): boolean {
 }
 
 /**
- * Refuses what a page of another site requests in the background. Such a page can't read the answer, but the time that it takes
- * may tell what it finds. A person may follow a link of another site.
+ * Refuses a background request of a page of another site. The page can't read the answer, but its duration may tell what it
+ * contains. Links of other sites still work.
  * @throws FORBIDDEN
  */
-function checkReader({ headers }: Request): void {
+function checkCrossSite({ headers }: Request): void {
   if (headers.get('sec-fetch-site') !== 'cross-site' || headers.get('sec-fetch-dest') === 'document') return
-  const message = 'a page of another site may request nothing here without a bearer token (Sec-Fetch-Site)'
+  const message = 'this request comes from a page of another site (Sec-Fetch-Site): send a bearer token'
   throw new HighkiqError('FORBIDDEN', message)
 }
 

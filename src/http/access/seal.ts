@@ -25,9 +25,7 @@ export type SealUse =
   | 'entry key'
   | 'lock key'
 
-/**
- * A sealed text opens for its own use only. A route that got a text of another use could show it in the message that refuses it.
- */
+/** Encrypts texts for one use each. A route that opened a text of another use could show it in an error. */
 export class Seal {
   readonly #key: Buffer
   readonly #kept = new Map<string, string>()
@@ -41,7 +39,7 @@ export class Seal {
     return this.#hash(text).toString('hex').slice(0, 16)
   }
 
-  /** Returns the cursor that clients get. */
+  /** Returns the sealed text that clients get. */
   close(text: string, use: SealUse): string {
     const hash = this.#hash(`${use} ${text}`)
     if (text.length > LONGEST) return this.#keep(text, use, hash)

@@ -104,8 +104,8 @@ function formatted(
 }
 
 /**
- * Returns the error for an id that this server did not write: before an upgrade, or without `redact`, ids looked different. It is
- * no refusal, after which a browser would not reconnect.
+ * Returns the error for an id that this server did not write, for example from before `redact` was switched on. It ends the
+ * stream; after a 400 a browser would not reconnect.
  */
 function unknownId(id: string): HighkiqError {
   return new HighkiqError(

@@ -71,7 +71,7 @@ function aboutOf(job: JobRecord): { class: string; queue: string } {
 function changedArgs({ server }: JobCall, before: unknown[], after: unknown[]): string[] {
   const shown = hideSealed(before)
   const { length } = shown.length > after.length ? shown : after
-  // The arguments of a job that another program pushed may have too many levels to be written whole.
+  // Redaction cuts values with too many levels, which other programs may push and JSON can't write.
   const textOf = (value: unknown) => stringifyJson([server.redaction.value(value)])
   return Array.from({ length }, (_, i) => i)
     .filter((i) => textOf(shown[i]) !== textOf(after[i]))

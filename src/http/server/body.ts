@@ -183,8 +183,8 @@ function textOf(bytes: Uint8Array): string {
   }
 }
 
-/** A value with some thousand levels can be read, but not written again. */
-const MOST_LEVELS = 1000
+/** JavaScript reads a deeper value, but can't write it again. */
+const MOST_BODY_LEVELS = 1000
 
 function parsed(text: string, what: string): unknown {
   let value: unknown
@@ -193,6 +193,6 @@ function parsed(text: string, what: string): unknown {
   } catch (thrown) {
     throw invalid(`${what} is not JSON: ${messageOf(thrown)}`)
   }
-  if (!isDeeperThan(MOST_LEVELS, text)) return value
-  throw invalid(`${what} is nested deeper than ${count(MOST_LEVELS)} levels`)
+  if (!isDeeperThan(MOST_BODY_LEVELS, text)) return value
+  throw invalid(`${what} is nested deeper than ${count(MOST_BODY_LEVELS)} levels: send a flatter one`)
 }

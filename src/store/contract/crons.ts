@@ -56,15 +56,15 @@ export interface CronTick {
   /** The tick that is decided. If it equals `from`, the job is pushed off schedule, also during a pause. */
   to: number
   /**
-   * null: the tick is skipped, also during a pause. With a `lock`, the job is pushed only if the lock is free, and holds it from then on. The same
-   * holds for the locks of a unique item.
+   * null: the tick is skipped; this is allowed during a pause. With a `lock`, the job is pushed only if the lock is free, and
+   * holds it from then on. The same is true of the locks of a unique item.
    */
   push: { jid: string; item: PushItem; lock?: string } | null
 }
 
 /**
- * `gone`: another process was faster, or the entry was changed or removed, or is paused and must not push its job. `holder`: the job that holds the lock, or
- * with `isUnique` a lock of the unique item; then nothing has changed.
+ * `gone`: another process was faster, the entry was changed or removed, or the entry is paused and the step would push its
+ * job. `holder`: the job that holds the lock, or with `isUnique` a lock of the unique item; then nothing has changed.
  */
 export type CronTickAnswer = 'ok' | 'gone' | { holder: string; isUnique?: true }
 

@@ -115,8 +115,8 @@ export interface TaskTransferStore {
   /** Returns all frozen and sealed tasks. A frozen task may have been deleted meanwhile. */
   movingTasks(): Promise<MovingTask[]>
   /**
-   * Seals a frozen task that has these counts, no row in the window, and no producer that adds rows, while no page is held:
-   * it may have jobs of the task. `transfer` is another random text in each call. False: nothing changed.
+   * Seals a frozen task that has these counts, no row in the window and no producer that adds rows. It refuses while a page is
+   * held, because the page may contain jobs of the task. `transfer` is another random text in each call. False: nothing changed.
    */
   seal(id: string, transfer: string, target: string, counts: Record<EventStatus, number>): Promise<boolean>
   /** Makes a sealed task a frozen one again. False: no task is sealed under this name. */

@@ -185,8 +185,8 @@ export interface TaskStore {
    */
   delete(id: string, limit: number): Promise<boolean>
   /**
-   * Returns the ids of at most `limit` ended tasks whose retention time is over. A store on another machine subtracts the
-   * time by which this machine's clock is ahead of its own, here and in `overdue`.
+   * Returns the ids of at most `limit` ended tasks whose retention time is over. When the caller's clock is ahead of the
+   * store's, the store's clock counts, here and in `overdue`.
    */
   expired(now: number, limit: number): Promise<string[]>
   /** Returns the ids of at most `limit` tasks that are `cancelling`. */

@@ -31,7 +31,7 @@ test.each([
   [
     'of 60,000 parts',
     zipOf(...Array.from({ length: 60_000 }, (_, i) => ({ name: `xl/media/${i}`, content: '' }))),
-    'has more than 50000 parts',
+    'has more than 50,000 parts',
   ],
   ['packed 1:5000', zipOf({ name: 'a', content: 'x', size: 5e8, packedSize: 1e5 }), 'more than is safe'],
 ])('an archive that is %s is refused', async (_name, bytes, words) => {

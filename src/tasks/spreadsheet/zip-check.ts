@@ -3,6 +3,7 @@ import { crc32, createInflateRaw } from 'node:zlib'
 import { type Entry, fromBufferPromise, openPromise, type ZipFile } from 'yauzl'
 import { HighkiqError, invalidFile, messageOf } from '../../job/errors.ts'
 import { shown } from '../../job/options.ts'
+import { count } from '../../job/plural.ts'
 
 const MAX_TOTAL_BYTES = 4 * 1024 ** 3
 const MAX_RATIO = 1000
@@ -33,7 +34,7 @@ export async function openZip(file: string | Uint8Array): Promise<CheckedZip> {
         ? await openPromise(file, { autoClose: false })
         : await fromBufferPromise(Buffer.from(file.buffer, file.byteOffset, file.byteLength), { autoClose: false })
     if (zip.entryCount > MAX_ENTRIES) {
-      throw invalidFile(`the file has more than ${MAX_ENTRIES} parts, which no workbook has: save it again, or as CSV`)
+      throw invalidFile(`the file has more than ${count(MAX_ENTRIES)} parts: remove its pictures, or save it as CSV`)
     }
     let total = 0
     for await (const entry of zip.eachEntry()) {

@@ -242,7 +242,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   protected override onIdle(): void {
-    // The jobs that it waited for came with a wait, after which no call ends.
+    // These jobs came from a wait, not from a call, so `callEnded` did not run.
     if (this.#requeuing === 'waiting') this.#askRequeuePrefetched()
     if (this.#free > 0) this.step(() => this.#waitForJobs(this.#free))
   }

@@ -62,7 +62,7 @@ export class LimitChecks {
     else this.#slots.startChecked(attempt)
   }
 
-  /** Gives the room that was kept for this job to the next one that waits: its settlement releases the slots. */
+  /** Releases the slots of this job's limits with its settlement, so that the next waiting job gets them. */
   releaseRoom(attempt: Attempt): void {
     if (!attempt.mayBeLimited) return
     try {

@@ -30,7 +30,7 @@ export interface SlotsOptions {
   buffer: SettlementBuffer
   /** The number of jobs that run at the same time. */
   concurrency: number
-  /** Whether jobs fetched ahead may start: while they wait to be requeued, none does. */
+  /** Returns false while the jobs fetched ahead wait to be requeued: then none of them starts. */
   mayFill: () => boolean
   /** Called when the jobs fetched ahead must be requeued. The fetcher calls `Slots.requeuePrefetched` once no call fetches. */
   askRequeuePrefetched: () => void
@@ -171,7 +171,7 @@ export class Slots implements LimitedSlots {
     } catch (thrown) {
       this.endBroken(attempt, thrown)
     }
-    // As in `startChecked`.
+    // The start may have to be sent while the fetcher waits for jobs.
     this.#options.wake()
   }
 

@@ -50,7 +50,7 @@ export default function QueuePage() {
     await Promise.all([reload(), jobs.reload()])
   }, [reload, jobs.reload])
   const remove = async (job: JobDetail) => {
-    if (!(await isDeletionMeant(job))) return
+    if (!(await confirmDeletion(job))) return
     const acted = await reportOutcome(
       sendRequest<Acted>('DELETE', pathOf(name, job.jid), undefined, { key: job.key }),
       ({ done, error }) => (done > 0 ? t('queues.deleted') : t('toast.failed', { why: error ?? '' })),
@@ -91,8 +91,8 @@ export default function QueuePage() {
   )
 }
 
-/** Asks whether a job is to be deleted. */
-function isDeletionMeant(job: JobDetail): Promise<boolean> {
+/** Asks the viewer whether to delete the job. */
+function confirmDeletion(job: JobDetail): Promise<boolean> {
   return confirm({
     title: t('queues.deleteTitle', { class: visible(job.class) }),
     body: t('queues.deleteBody'),

@@ -131,7 +131,7 @@ DELETE FROM hk.paused WHERE queue = $1;
 -- paused: returns the names of the paused queues.
 SELECT queue FROM hk.paused ORDER BY queue;
 
--- deleteOldPushes: deletes some ids of pushes with `once` that are older than $1 ms.
+-- deleteOldPushes: deletes at most 1,000 ids of pushes with `once` that are older than $1 ms, the oldest first.
 DELETE FROM hk.pushed_once WHERE jid IN (SELECT jid FROM hk.pushed_once WHERE at < (SELECT hk.micros() / 1000 - $1::bigint) ORDER BY at LIMIT 1000);
 
 -- rememberPushes: stores the ids of pushes with `once`, and returns those that were not stored in the last $2 ms.

@@ -1,8 +1,9 @@
 -- deleteOld: deletes some locks whose time is over.
 DELETE FROM hk.unique_lock WHERE key IN (SELECT key FROM hk.unique_lock WHERE ends <= $1 ORDER BY ends LIMIT 1000);
 
--- acquire: gives free locks, each named once, to jobs. Some other locks whose time is over at $6 are deleted. $7 is what the clock
--- of this machine says: when it is ahead of the server's, they are kept for that much longer.
+-- acquire: gives free locks, each named once, to jobs. Deletes at most 1,000 other locks whose time is over.
+-- $6 is the time of the push, $7 the clock of the pushing process: while that clock is ahead of the server's, the locks are
+-- kept for the difference.
 WITH old AS (
   DELETE FROM hk.unique_lock WHERE key IN (
     SELECT key FROM hk.unique_lock WHERE ends <= (SELECT $6::bigint - greatest($7::bigint - hk.micros() / 1000, 0))

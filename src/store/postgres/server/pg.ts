@@ -23,7 +23,7 @@ export async function loadPg(): Promise<Pg> {
   throw new HighkiqError('NO_DRIVER', 'PostgreSQL needs the package pg: run "npm i pg"')
 }
 
-/** Returns what each connection to the server has. */
+/** Returns the settings of every connection. */
 export function configOf({ connectionString }: PostgresOptions) {
   return { connectionString, application_name: 'highkiq', keepAlive: true, connectionTimeoutMillis: 5000 }
 }

@@ -11,10 +11,11 @@ import type { StoreServer } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
 
 /**
- * How long after a lost answer or connection, and how often, the jobs of the owner are read. One search comes after that time,
- * because the owner may have had no free slot in all of it; and further ones while they find jobs that the owner does not know.
+ * After a lost answer or connection the jobs of the owner are read for this long. One more search follows, because the owner
+ * may have had no free slot, and then further ones while a search finds unknown jobs.
  */
 const SEARCH_MS = 60_000
+/** The time between two searches. */
 const INTERVAL_MS = 1000
 
 interface Owner {
