@@ -136,8 +136,8 @@ export class BatchMaintenance extends Maintenance {
     }
     const isConfirmed = [...suspects].every(([key, progressAt]) => this.#suspects.get(key) === progressAt)
     this.#suspects = suspects
-    // The next walk must come soon: if this worker stops before it, its suspects are lost.
-    return isConfirmed ? 'done' : 'unconfirmed'
+    // The next walk must come soon: if this worker stops before it, its suspects are lost. Nor does a batch whose check failed wait.
+    return isConfirmed && this.#checkRunner.pausing === 0 ? 'done' : 'unconfirmed'
   }
 
   /** Yields the open members of batches without progress, as many at a time as one walk looks for. */

@@ -75,7 +75,9 @@ export function withExistingStore<T>(options: AppOptions, work: (hq: Highkiq) =>
 export function sayStore(hq: Highkiq, options: AppOptions): void {
   const jobs = unloadedJobs(options)
   if (!jobs || storeUrl() !== undefined) return
-  io().stderr.write(`store: ${hq.store.url}, because neither --url nor HIGHKIQ_URL names one; -r ${jobs} uses the store of its app\n`)
+  io().stderr.write(
+    `store: ${hq.store.url}, because neither --url nor HIGHKIQ_URL names one; -r ${jobs} uses the store of its app\n`,
+  )
 }
 
 /** Returns the jobs file of this folder when the command neither loads an app nor names a store. */

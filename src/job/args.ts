@@ -63,7 +63,8 @@ function check(value: unknown, holders: object[], trail: Key[], most: number): v
     case 'boolean':
       return
     case 'bigint':
-      if (value >= FIRST_TOO_LONG || value <= -FIRST_TOO_LONG) throw new Fault('has more than 1,000 digits: pass it as a string')
+      if (value >= FIRST_TOO_LONG || value <= -FIRST_TOO_LONG)
+        throw new Fault('has more than 1,000 digits: pass it as a string')
       return
     case 'number':
       if (!Number.isFinite(value)) throw new Fault(`is ${value}: pass a finite number or null`)

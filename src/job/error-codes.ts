@@ -51,8 +51,7 @@ export const STATUS = {
    */
   UNIQUE_CONFLICT: 409,
   /**
-   * The next event of `hq.events` is not kept any more; `details.after` is the position of the reader. HTTP: also for an id
-   * that the server does not know.
+   * The event after the position of the reader (`details.after`) is not kept any more. HTTP: or the id is unknown.
    * What to do: Read on from the oldest event that is kept; the events between are gone.
    */
   EVENTS_TRIMMED: 410,

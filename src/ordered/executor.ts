@@ -46,6 +46,9 @@ export class OrderedExecutor implements Executor {
   #busy = 0
   /** The last time at which the event loop got its turn, on the monotonic clock. */
   #yieldedAt = 0
+  #yielding: NodeJS.Immediate | undefined
+  /** The number of batches that ended and still have their slots. */
+  #ended = 0
   #idleWaiters: (() => void)[] = []
   #state: 'new' | 'open' | 'quiet' | 'stopped' = 'new'
   #waitLoop: Promise<void> | undefined
@@ -156,14 +159,21 @@ export class OrderedExecutor implements Executor {
 
   async #run(shard: Shard, runner: QueueRunner): Promise<void> {
     await runner.run(shard)
+    this.#ended++
     // Handlers without I/O end in the turn of the event loop in which they start.
-    if (performance.now() - this.#yieldedAt < WITHOUT_YIELD_MS) this.#slotFreed()
-    else setImmediate(() => this.#slotFreed(true))
+    if (performance.now() - this.#yieldedAt < WITHOUT_YIELD_MS) this.#freeSlots()
+    else this.#yielding ??= setImmediate(() => this.#freeAfterYield())
   }
 
-  #slotFreed(hasYielded = false): void {
-    if (hasYielded) this.#yieldedAt = performance.now()
-    this.#busy--
+  #freeAfterYield(): void {
+    this.#yielding = undefined
+    this.#yieldedAt = performance.now()
+    this.#freeSlots()
+  }
+
+  #freeSlots(): void {
+    this.#busy -= this.#ended
+    this.#ended = 0
     this.#startBatches()
     if (this.#busy === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve()
   }

@@ -107,3 +107,31 @@ test('a job that was cancelled, or whose queue was paused, during a slow job doe
   await until(async () => worker.busy === 0 && (await t.hq.store.metrics.totals()).fetched === 0)
   expect(ran.all).toHaveLength(before)
 })
+
+test('beside a job with a priority, jobs with a free slot start at once', async () => {
+  const t = bench()
+  const JOBS = 60
+  const ran = new Collector<number>()
+  const J = t.hq.job('J', { queue: 'a' }, async (_ctx, n: number) => ran.add(n))
+  await J.set({ priority: 5 }).performAsync(0)
+  await J.performBulk(Array.from({ length: JOBS - 1 }, (_, n) => [n + 1]))
+  // Two calls fetch, and both are answered before a job starts.
+  Object.defineProperty(t.hq.store, 'maxConcurrentCalls', { value: 2 })
+  const { workers } = t.hq.store
+  const settleAndFetch = workers.settleAndFetch.bind(workers)
+  const { opened, open } = gate()
+  let fetches = 0
+  let requeued = 0
+  workers.settleAndFetch = async (owner, step) => {
+    requeued += step.settlements.filter(({ move }) => move?.to === 'queue').length
+    const answer = await settleAndFetch(owner, step)
+    if (step.fetch.n === 0 || ++fetches > 2) return answer
+    if (fetches === 2) open()
+    await opened
+    return answer
+  }
+  await t.work({ queues: ['a,1'], concurrency: JOBS })
+  await ran.atLeast(JOBS)
+  await t.settled()
+  expect(requeued).toBe(0)
+})

@@ -148,11 +148,17 @@ function withFilter(command: Command): Command {
     .option('-q, --queue <name>', 'only jobs of this queue')
     .option('--where <path=value>', 'only jobs with this value in their arguments; can be repeated', collect)
     .option('--tag <tag>', 'only jobs with this tag')
-    .option('--error <text>', 'only jobs with this text in their error, or matching this pattern (with *; then also ? and [a-z])')
+    .option(
+      '--error <text>',
+      'only jobs with this text in their error, or matching this pattern (with *; then also ? and [a-z])',
+    )
     .option('--error-class <name>', 'only jobs with an error of this class')
     .option('--jid <jid>', 'only the job with this id')
     .option('--meta <name=value>', 'only rows of tasks with this value in their meta; can be repeated', collect)
-    .option('--search <text>', 'only jobs whose JSON contains this text, or matches this pattern (with *; then also ? and [a-z])')
+    .option(
+      '--search <text>',
+      'only jobs whose JSON contains this text, or matches this pattern (with *; then also ? and [a-z])',
+    )
     .option(
       '--from <time>',
       'only jobs due, enqueued, started or ended since then: ISO 8601, or how long ago (2h)',

@@ -50,6 +50,8 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
    * `sent` until it is answered. Meanwhile no call fetches, so that the jobs keep their order.
    */
   #requeuing: 'no' | 'waiting' | 'ready' | 'sent' = 'no'
+  /** Whether jobs had been fetched ahead when the state became `waiting`: then no job starts, so that those come first. */
+  #holdsBack = false
   /** Ends the wait for jobs. Meanwhile calls settle jobs and fetch none. */
   #waiting: AbortController | undefined
   /** The last fetch returned fewer jobs than asked for. */
@@ -69,7 +71,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
       owner: () => options.owner(),
       nextSlot,
       buffer: this.#buffer,
-      mayFill: () => this.#requeuing === 'no',
+      mayFill: () => this.#requeuing === 'no' || (this.#requeuing === 'waiting' && !this.#holdsBack),
       askRequeuePrefetched: () => this.#askRequeuePrefetched(),
       wake: () => this.#wake(),
     })
@@ -257,8 +259,10 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   /** Requeues the jobs fetched ahead, but first waits for calls under way: they bring newer jobs, which must be requeued first. */
   #askRequeuePrefetched(): void {
     if (this.#requeuing === 'sent') return
-    if (this.#wanted > 0) this.#requeuing = 'waiting'
-    else if (this.#slots.requeuePrefetched()) this.#requeuing = 'ready'
+    if (this.#wanted > 0) {
+      if (this.#requeuing !== 'waiting') this.#holdsBack = this.#slots.prefetch.size > 0
+      this.#requeuing = 'waiting'
+    } else if (this.#slots.requeuePrefetched()) this.#requeuing = 'ready'
     else if (this.#requeuing === 'waiting') this.#requeuing = 'no'
     this.#wake()
   }
