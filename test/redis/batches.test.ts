@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { BatchMaintenance } from '#dist/batches/batch-maintenance.js'
 import { batchMembers } from '#dist/batches/batch-plugin.js'
 import type { Canceller } from '#dist/batches/cancel.js'
@@ -58,6 +58,10 @@ onRedis('batches, beside other programs', () => {
     expect(errors).toContainEqual(expect.stringContaining('queue:broken'))
     expect(await hq.batches.get(broken)).toMatchObject({ state: 'running', pending: 2 })
     await redis.del('queue:broken')
+    // A batch that could not be checked pauses for 30 s.
+    const now = performance.now.bind(performance)
+    const monotonic = vi.spyOn(performance, 'now').mockImplementation(() => now() + 31_000)
+    onTestFinished(() => monotonic.mockRestore())
     for (; clock.ahead <= 80; clock.ahead += 10) await maintenance.run()
     expect(await hq.batches.get(broken)).toMatchObject({ state: 'failed', failed: 2 })
     expect(await redis.llen('queue:broken')).toBe(2)
