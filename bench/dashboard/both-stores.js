@@ -2,9 +2,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../core/ports.js'
 
 /**
  * Runs `PART.js URL ROWS FOLDER`, which print an object of figures, and prints the medians of all as a table.
@@ -56,15 +57,6 @@ async function measured(program, url, rows, folder) {
   const [code] = await once(child, 'close')
   if (code !== 0) throw new Error(`${program} on ${url} ended with ${code}`)
   return JSON.parse(text)
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address()
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 async function reachable(port) {

@@ -117,7 +117,7 @@ function isWritten(value: unknown, text: string): boolean {
   try {
     return stringifyJson(value) === text
   } catch {
-    // It has too many levels to be written.
+    // The value has too many levels for JSON.
     return false
   }
 }

@@ -44,7 +44,7 @@ export class OrderedExecutor implements Executor {
   #shards: Shard[] = []
   readonly #owners = new Map<Shard, QueueRunner>()
   #busy = 0
-  /** The last time at which the event loop got its turn, on the monotonic clock. */
+  /** The last time at which the event loop is known to have had its turn, on the monotonic clock. */
   #yieldedAt = 0
   #yielding: NodeJS.Immediate | undefined
   /** The number of batches that ended and still have their slots. */
@@ -122,8 +122,11 @@ export class OrderedExecutor implements Executor {
 
   #act(event: RunnerEvent, runner: QueueRunner): void {
     if (event === 'shards-changed') this.#collectShards()
-    else if (event === 'fetched') this.#startBatches()
-    else this.#runnerIsIdle(runner)
+    else if (event === 'fetched') {
+      // The answer of a call has come in a turn of its own.
+      this.#yieldedAt = performance.now()
+      this.#startBatches()
+    } else this.#runnerIsIdle(runner)
   }
 
   #collectShards(): void {

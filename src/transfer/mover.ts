@@ -208,7 +208,7 @@ export class StoreMover {
     let kept = texts.length
     for (const to of ['target', 'source'] as const) {
       if (places[to].length === 0) continue
-      // What can't be taken must not stop the pass.
+      // Jobs that can't be held now must not stop the pass.
       if (await this.#hold(entriesAt(page, places[to]), to)) kept -= places[to].length
       else left.others += places[to].length
     }

@@ -91,7 +91,7 @@ export interface Bench {
   hq: Highkiq
   url: string
   log: ReturnType<typeof recorder>
-  /** What `onError` was called with. */
+  /** The errors that `onError` got. */
   errors: { error: Error & { code?: string }; about: Record<string, unknown> }[]
   /** The app's time runs this many seconds ahead. */
   clock: { ahead: number; now(): number }

@@ -12,7 +12,7 @@ import { sidekiq } from './program.ts'
 import { RubyConsole } from './ruby-console.ts'
 import { nodeWorker, rubyWorker, type WorkerOptions, type WorkerProcess } from './worker-process.ts'
 
-/** What a job reports of its run; see jobs.js and ruby/jobs.rb. */
+/** The report of a job about its run; see jobs.js and ruby/jobs.rb. */
 export interface RunReport {
   by: 'node' | 'ruby'
   pid: number

@@ -26,6 +26,15 @@ async function restOf(store: Store) {
 
 const NOTHING = { tasks: 0, jobs: 0, moving: [], page: null }
 
+/** Checks that one of the two stores has the task and all of its jobs, and the source has nothing left of a move. */
+async function expectWhole(source: Store, target: Store, before: Awaited<ReturnType<typeof snapshot>>, step: string) {
+  const { moving, page } = await restOf(source)
+  expect({ moving, page }, step).toEqual({ moving: [], page: null })
+  const where = (await source.tasks.find(taskId(1))) ? source : target
+  expect(await snapshot(where, taskId(1)), step).toEqual(before)
+  expect(await runAll(where, 1), step).toEqual(OPEN_JIDS)
+}
+
 /** Checks that the target has the whole task, and that each of its open rows runs there once. */
 async function expectMoved(target: Store, before: Awaited<ReturnType<typeof snapshot>>, about = ''): Promise<void> {
   expect(await snapshot(target, taskId(1)), about).toEqual(before)
@@ -115,11 +124,7 @@ export function movingTasks(from: StoreFactory, to: StoreFactory) {
       await mover.begin()
       await mover.pass()
       await mover.release()
-      const { moving, page } = await restOf(source)
-      expect({ moving, page }, step).toEqual({ moving: [], page: null })
-      const where = (await source.tasks.find(taskId(1))) ? source : target
-      expect(await snapshot(where, taskId(1)), step).toEqual(before)
-      expect(await runAll(where, 1), step).toEqual(OPEN_JIDS)
+      await expectWhole(source, target, before, step)
     }
   })
 
@@ -150,11 +155,7 @@ export function movingTasks(from: StoreFactory, to: StoreFactory) {
       sealed.open()
       await released
       await mover.release()
-      const { moving, page } = await restOf(source)
-      expect({ moving, page }, step).toEqual({ moving: [], page: null })
-      const where = (await source.tasks.find(taskId(1))) ? source : target
-      expect(await snapshot(where, taskId(1)), step).toEqual(before)
-      expect(await runAll(where, 1), step).toEqual(OPEN_JIDS)
+      await expectWhole(source, target, before, step)
     }
   })
 

@@ -12,7 +12,7 @@ const LONGEST = 4000
 /** Longer cursors are kept in memory instead, the newest ones. */
 const MOST_KEPT = 100
 
-/** What a sealed text is for: the position in a list, or a part of a key. */
+/** The use of a sealed text: the position in a list, or a part of a key. */
 export type SealUse =
   | 'all jobs'
   | 'job set'

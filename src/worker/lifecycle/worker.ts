@@ -46,7 +46,7 @@ export interface ExecutorPlan {
   make(engine: Engine, handle: WorkerHandle): Executor
 }
 
-/** What an app gives its worker. */
+/** The settings that an app adds to the options of its worker. */
 export interface WorkerParts {
   version: string
   services?: BackgroundService[]

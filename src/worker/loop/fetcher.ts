@@ -244,7 +244,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   protected override onIdle(): void {
-    // These jobs came from a wait, not from a call, so `callEnded` did not run.
+    // A wait has brought these jobs. `callEnded` runs only after calls.
     if (this.#requeuing === 'waiting') this.#askRequeuePrefetched()
     if (this.#free > 0) this.step(() => this.#waitForJobs(this.#free))
   }
