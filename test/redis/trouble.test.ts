@@ -92,8 +92,11 @@ test.for([
   onTestFinished(() => void server.close())
   const store = openStore(`${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`, { redisTimeout: 0.2 })
   onTestFinished(() => store.close())
-  await expect(store.jobs.queues()).rejects.toMatchObject({
-    code: 'STORE_UNREACHABLE',
-    message: expect.stringContaining(`no answer (${reasons})`),
-  })
+  // The first call ends by its own timeout, a later one by that of the client library: the reasons are the same.
+  for (let call = 0; call < 3; call++) {
+    await expect(store.jobs.queues()).rejects.toMatchObject({
+      code: 'STORE_UNREACHABLE',
+      message: expect.stringContaining(`no answer (${reasons})`),
+    })
+  }
 })

@@ -69,7 +69,7 @@ export class Connection {
       reconnectOnError: (error) => messageOf(error).startsWith('READONLY'),
     })
     this.client.on('error', (error: Error) => {
-      this.#failure = adviceOnFiles(error) ?? error.message
+      this.#failure = adviceOnFiles(error) ?? (isSilence(error, options.url) ? 'no answer' : error.message)
       this.#changed()
     })
     this.client.on('connect', () => {
@@ -345,6 +345,11 @@ function messageOf(thrown: unknown): string {
   if (!message.startsWith('WRONGTYPE Operation') || !command) return message.replace(/ script: [0-9a-f]{40}.*$/s, '')
   const keys = command.args.slice(0, command.name.toLowerCase() === 'blmove' ? 2 : 1).join(' or ')
   return `WRONGTYPE the key ${keys} holds a value of another type (${command.name})`
+}
+
+/** Whether the server took the connection and then said nothing. With TLS that ends as a connection that was not made. */
+function isSilence({ message }: Error, url: string): boolean {
+  return message === 'Command timed out' || (message === 'connect ETIMEDOUT' && url.startsWith('rediss'))
 }
 
 /** Adds to a message what to do. */
