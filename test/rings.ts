@@ -28,7 +28,7 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL', Record<st
     'test/cron': { rest: 'full' },
     'test/dashboard': { rest: 'full', fast: ['job'] },
     'test/demo': { rest: 'full' },
-    'test/docs': { rest: 'full' },
+    'test/docs': { rest: 'full', nightly: ['nextjs-bundled'] },
     'test/engine': {
       rest: 'fast',
       full: ['cron', 'large-batches', 'lease', 'ordered-crash', 'ordered-faults', 'signals', 'threads', 'trouble'],
@@ -88,7 +88,8 @@ export const secondsOf: Record<string, number> = {
   'test/tasks/import.test.ts': 75,
   'test/engine/lease.test.ts': 60,
   'test/cli/import.test.ts': 59,
-  'test/docs/nextjs.test.ts': 200,
+  'test/docs/nextjs-bundled.test.ts': 150,
+  'test/docs/nextjs.test.ts': 100,
   'test/docs/nestjs.test.ts': 60,
   'test/docs/site.test.ts': 60,
   'test/docs/frameworks.test.ts': 50,
