@@ -10,7 +10,7 @@ import { type Program, programOf } from './app/program.ts'
 import { Runtime } from './app/runtime.ts'
 import type { TitlePiece } from './app/title.ts'
 import { createBatch, createFlow, type OpenBatch, type PushedFlow } from './batches/create.ts'
-import type { BatchOptions, CheckedFlow, FlowJob } from './batches/options.ts'
+import type { BatchOptions, CheckedFlow, FlowJob, FlowOptions } from './batches/options.ts'
 import {
   type PoolClientOf,
   type SqlClient,
@@ -124,8 +124,8 @@ export class Highkiq extends Definitions {
    * @returns the jid of the job that runs last, and the batch of its children; null when client middleware stopped a job, and
    * nothing is stored. @throws INVALID_OPTION, INVALID_ARGS, PushError
    */
-  flow<Flow extends FlowJob>(flow: CheckedFlow<Flow>): Promise<PushedFlow | null> {
-    return createFlow(this.#app, flow as FlowJob)
+  flow<Flow extends FlowJob>(flow: CheckedFlow<Flow>, options?: FlowOptions): Promise<PushedFlow | null> {
+    return createFlow(this.#app, flow as FlowJob, options)
   }
 
   /** Pushes any class, also one that only another program knows. @returns its id; null when middleware stopped it */

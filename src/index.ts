@@ -38,7 +38,7 @@ export {
 // Batches and flows
 export type { Batch, Batches, BatchState, MemberSummary } from './batches/batches.ts'
 export type { OpenBatch, PushedFlow } from './batches/create.ts'
-export type { AnyJob, BatchCallback, BatchOptions, CheckedFlow, FlowJob } from './batches/options.ts'
+export type { AnyJob, BatchCallback, BatchOptions, CheckedFlow, FlowJob, FlowOptions } from './batches/options.ts'
 // Cancelling
 export type { CancelAnswer, CancelOptions } from './cancellation/cancel.ts'
 // Jobs

@@ -24,9 +24,10 @@ import {
   type BatchCallback,
   type BatchOptions,
   checkFlow,
-  FLOW_KEEP_MS,
   type FlowJob,
+  type FlowOptions,
   readBatchOptions,
+  readFlowOptions,
   TOO_DEEP,
 } from './options.ts'
 
@@ -97,8 +98,9 @@ export interface PushedFlow {
 }
 
 /** Creates a flow. null: client middleware stopped a job, and nothing is stored. */
-export async function createFlow(app: AppPort, root: FlowJob): Promise<PushedFlow | null> {
+export async function createFlow(app: AppPort, root: FlowJob, options: FlowOptions = {}): Promise<PushedFlow | null> {
   checkFlow(root)
+  const keep = readFlowOptions(options)
   const isAlone = !root.children?.length && !(app.client.target instanceof BatchTarget)
   if (isAlone) {
     const jid = await app.client.push(root.job.request((root.args ?? []) as never))
@@ -106,7 +108,7 @@ export async function createFlow(app: AppPort, root: FlowJob): Promise<PushedFlo
   }
   let pushed: PushedFlow | null = null
   await storeBatches(app, newTaskId(), async (own, outer) => {
-    pushed = await new Flow(app, own).add(root, outer?.bid)
+    pushed = await new Flow(app, own, keep).add(root, outer?.bid)
     if (!pushed) own.clear()
   })
   return pushed
@@ -234,10 +236,12 @@ function refuseDropped(
 class Flow {
   readonly #app: AppPort
   readonly #own: BatchTarget
+  readonly #keep: number
 
-  constructor(app: AppPort, own: BatchTarget) {
+  constructor(app: AppPort, own: BatchTarget, keep: number) {
     this.#app = app
     this.#own = own
+    this.#keep = keep
   }
 
   /** Adds a job with all its children. `place` is its number among the children of its parent. */
@@ -278,7 +282,7 @@ class Flow {
       note,
       ends: this.#endsOf(passed),
     }
-    const about = { bid: own, parent: bid ?? null, keep: FLOW_KEEP_MS, createdAt: now() }
+    const about = { bid: own, parent: bid ?? null, keep: this.#keep, createdAt: now() }
     const batch = { ...about, onComplete: null, onSuccess: null, onDeath: null, job: parent, meta: '' }
     this.#own.addBatch(batch)
     if (bid !== undefined) this.#own.add({ bid, id: jid, item: null })

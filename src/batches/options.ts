@@ -5,7 +5,7 @@ import type { PushRequest } from '../client/request.ts'
 import { type Duration, LONGEST, seconds } from '../job/duration.ts'
 import { invalidOption } from '../job/errors.ts'
 import { isObject, stringifyJson } from '../job/json.ts'
-import { checkOptions, type OptionKind, refuseUnknown, shown } from '../job/options.ts'
+import { checkOptions, type OptionKind, type OptionRule, refuseUnknown, shown } from '../job/options.ts'
 import { OTHER_FLOW_NAMES } from '../job/other-names.ts'
 import { CHILD_FAILURES, type ChildFailure, MOST_NESTED } from '../store/contract.ts'
 
@@ -24,6 +24,11 @@ export interface BatchOptions {
   /** A job pushed once, when the first job has died. */
   onDeath?: BatchCallback
   /** How long the record is kept after the batch has ended: seconds, or a string such as `'7d'`, which is the default. */
+  keep?: number | Duration
+}
+
+export interface FlowOptions {
+  /** How long the results of children are kept after all of them have ended: seconds, or a string such as `'30d'`, which is the default. */
   keep?: number | Duration
 }
 
@@ -83,8 +88,15 @@ export const CALLBACKS = ['onSuccess', 'onComplete', 'onDeath'] as const
 
 const DAY_MS = 86_400_000
 const KEEP_MS = 7 * DAY_MS
+/** A parent reads its children in each attempt: 25 retries with the standard delays take about 21 days. */
+const FLOW_KEEP_MS = 30 * DAY_MS
 const LEAST_KEEP_MS = 60_000
 const MAX_DATA = 16_384
+
+const keepRule = (example: string): OptionRule => [
+  (time) => millisecondsOf(time) > 0,
+  `a time above 0 and at most ${LONGEST}, in seconds or a string such as '${example}'`,
+]
 
 const BATCH_OPTIONS: Record<keyof BatchOptions, OptionKind> = {
   description: 'text',
@@ -92,12 +104,10 @@ const BATCH_OPTIONS: Record<keyof BatchOptions, OptionKind> = {
   onSuccess: JOB,
   onComplete: JOB,
   onDeath: JOB,
-  keep: [
-    (time) => millisecondsOf(time) > 0,
-    `a time above 0 and at most ${LONGEST}, in seconds or a string such as '7d'`,
-  ],
+  keep: keepRule('7d'),
 }
-const FLOW_OPTIONS: Record<keyof FlowJob, OptionKind> = {
+const FLOW_OPTIONS: Record<keyof FlowOptions, OptionKind> = { keep: keepRule('30d') }
+const FLOW_JOB_OPTIONS: Record<keyof FlowJob, OptionKind> = {
   job: JOB,
   args: [Array.isArray, 'an array, one element for each argument'],
   children: [Array.isArray, 'an array of jobs: { job, args, children }'],
@@ -130,19 +140,22 @@ export const TOO_DEEP = `batches and flows can be nested at most ${MOST_NESTED} 
 /** Checks a flow down to its last child. `path` names the job in errors; `depth` is its level. @throws INVALID_OPTION */
 export function checkFlow(node: FlowJob, path = 'hq.flow', depth = 1): void {
   if (!isObject(node)) throw invalidOption(`${path} must be an object { job, args, children } (got ${shown(node)})`)
-  refuseUnknown(path, node, Object.keys(FLOW_OPTIONS), OTHER_FLOW_NAMES)
+  refuseUnknown(path, node, Object.keys(FLOW_JOB_OPTIONS), OTHER_FLOW_NAMES)
   if (!JOB[0](node.job)) throw invalidOption(`${path}: job must be ${JOB[1]} (got ${shown(node.job)})`)
-  checkOptions(path, node, FLOW_OPTIONS)
+  checkOptions(path, node, FLOW_JOB_OPTIONS)
   if (depth > MOST_NESTED && node.children?.length) throw invalidOption(`hq.flow: ${TOO_DEEP}`)
   for (const [i, child] of (node.children ?? []).entries()) checkFlow(child, `${path}.children[${i}]`, depth + 1)
 }
 
-/** A parent reads its children in each attempt: 25 retries with the standard delays take about 21 days. */
-export const FLOW_KEEP_MS = 30 * DAY_MS
+/** Checks the options of a flow, and returns `keep` in milliseconds. @throws INVALID_OPTION */
+export function readFlowOptions(options: FlowOptions): number {
+  checkOptions('hq.flow', options, FLOW_OPTIONS)
+  return keepMs(options.keep, FLOW_KEEP_MS)
+}
 
 /** A push that is sent again because its answer was lost must find the record of an empty batch. */
-function keepMs(keep: BatchOptions['keep']): number {
-  return keep === undefined ? KEEP_MS : Math.max(millisecondsOf(keep), LEAST_KEEP_MS)
+function keepMs(keep: BatchOptions['keep'], otherwise = KEEP_MS): number {
+  return keep === undefined ? otherwise : Math.max(millisecondsOf(keep), LEAST_KEEP_MS)
 }
 
 function millisecondsOf(duration: unknown): number {

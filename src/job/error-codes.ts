@@ -137,7 +137,7 @@ export const STATUS = {
   UNKNOWN_TASK: 404,
   /**
    * There is no such batch (any more). `details.bid` names it.
-   * What to do: Check the id. Ended batches are deleted after a while, and results of a flow's children after 30 days: push the flow again.
+   * What to do: Check the id. Ended batches are deleted after a while, and results of a flow's children after its `keep`: push the flow again.
    */
   UNKNOWN_BATCH: 404,
   /**

@@ -1,4 +1,4 @@
-import { BusinessFailure, Discard, type HighkiqError, type JobContext, Kill } from 'highkiq'
+import { BusinessFailure, Discard, type FlowOptions, type HighkiqError, type JobContext, Kill } from 'highkiq'
 import { expect, test } from 'vitest'
 import { type Bench, bench, Collector, gate, until } from './bench.ts'
 
@@ -521,6 +521,19 @@ test('a job of Sidekiq Pro keeps its bid, and runs as usual', async () => {
   await ran.atLeast(1)
   await t.settled()
   expect(t.errors).toEqual([])
+})
+
+test('the batches of a flow are kept as long as its option keep says, by default for 30 days', async () => {
+  const t = bench()
+  const { Work } = jobs(t)
+  const inner = { job: Work, args: ['inner'], children: [{ job: Work, args: ['leaf'] }] } as const
+  const keeps = async (options?: FlowOptions) => {
+    await t.hq.flow({ job: Work, args: ['root'], children: [inner] }, options)
+    return (await t.hq.store.batches.page({ limit: 2 })).map(({ keep }) => keep)
+  }
+  expect(await keeps()).toEqual([30 * 86_400_000, 30 * 86_400_000])
+  expect(await keeps({ keep: '5m' })).toEqual([300_000, 300_000])
+  await expect(keeps({ keep: 'soon' as '5m' })).rejects.toThrow(/hq.flow: keep must be a time above 0.*'30d'/)
 })
 
 test('a flow runs the children first, and their parent reads the results', async () => {

@@ -82,7 +82,7 @@ export async function flows(names: string[], made: FlowJob[]): Promise<void> {
   })
   await hq.flow({ job: Publish, children: [{ job: Publish, children: [{ job: Sum, args: [1, 2] }] }, first] })
   await hq.flow({ job: Publish, children: names.map((name) => ({ job: Hello, args: [name] })) })
-  await hq.flow({ job: Publish, children: made })
+  await hq.flow({ job: Publish, children: made }, { keep: '1d' })
   await hq.flow({ job: Publish, children: [...names.map((name) => ({ job: Hello, args: [name] })), { job: Publish }] })
   await hq.flow({ job: hq.jobNamed('Any'), args: ['bob', 5], children: [{ job: hq.jobNamed('Any') }] })
   // @ts-expect-error: the second argument is a number
