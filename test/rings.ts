@@ -17,7 +17,7 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL', Record<st
     test: { rest: 'fast' },
     'test/alerts': { rest: 'fast', full: ['command', 'delivery'] },
     'test/bench': { rest: 'fast' },
-    'test/chaos': { rest: 'full', fast: ['verdict'] },
+    'test/chaos': { rest: 'full', fast: ['growth', 'verdict'] },
     'test/cli': { rest: 'full', fast: ['messages'] },
     'test/client': { rest: 'fast' },
     'test/conformance': {

@@ -16,6 +16,8 @@ export interface CrewOptions {
   concurrency: number
   /** What they run, called with URL, FOLDER and CONCURRENCY; default: worker.js. */
   program?: string
+  /** Further arguments of the program. */
+  args?: readonly string[]
   /** Gets each process as soon as it works. It can send messages to those of a crew with this. */
   joined?: (child: ChildProcess) => void
 }
@@ -46,6 +48,10 @@ export class Crew {
     this.killed++
     await this.#add()
     return worker?.pid
+  }
+
+  get pids(): number[] {
+    return this.#workers.flatMap(({ pid }) => pid ?? [])
   }
 
   /** Chooses one that works. */
@@ -96,9 +102,9 @@ export class Crew {
 
   /** Resolves when one more works. One that can't begin, because the store is away just then, is started again. */
   async #add(tries = STARTS): Promise<void> {
-    const { url, folder, concurrency, program = PROGRAM, joined } = this.#options
+    const { url, folder, concurrency, program = PROGRAM, args = [], joined } = this.#options
     const stderr = openSync(`${folder}/stderr.log`, 'a')
-    const worker = spawn(process.execPath, [program, url, folder, String(concurrency)], {
+    const worker = spawn(process.execPath, [program, url, folder, String(concurrency), ...args], {
       stdio: joined ? ['ignore', 'pipe', stderr, 'ipc'] : ['ignore', 'pipe', stderr],
       // What it takes back is no news here.
       env: { ...process.env, HIGHKIQ_LOG_LEVEL: 'error' },

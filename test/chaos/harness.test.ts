@@ -5,7 +5,7 @@ import { onRedis } from '../redis/suite.ts'
 import { commandOf, parseOptions, type StoreName } from './harness/options.ts'
 import { planOf } from './harness/plan.ts'
 import { reportOf } from './harness/report.ts'
-import { isGood, runRound } from './harness/round.ts'
+import { hasGoodJobs, isGood, runRound } from './harness/round.ts'
 import { NAMES } from './harness/workloads.js'
 
 const JOBS = 1000
@@ -33,6 +33,20 @@ onPostgres('PostgreSQL', () => {
   test(TITLE, { timeout: 180_000 }, () => check('postgres', ['worker', 'pusher', 'kill', 'cut']))
 })
 
+test('a soak ends with a verdict of its jobs and how each figure changed', { timeout: 60_000 }, async () => {
+  const seen: string[] = []
+  const soak = { seconds: 8, rate: 100, progress: (text: string) => seen.push(text) }
+  const options = { store: 'sqlite' as const, jobs: 800, seed: 1, workloads: NAMES, faults: [], announce: () => {} }
+  const outcome = await runRound({ ...options, soak })
+  // So short a run is over before old data is deleted.
+  expect(hasGoodJobs(outcome), reportOf(outcome)).toBe(true)
+  const units = ['worker: heap', 'pusher: resident', 'file', 'hk_fetched', 'worker: files', 'waiting jobs'].map(
+    (name) => outcome.growths.find((growth) => growth.name === name)?.unit,
+  )
+  expect(units).toEqual(['megabytes', 'megabytes', 'megabytes', 'rows', 'handles', 'rows'])
+  expect(reportOf(outcome)).toMatch(/^worker: resident +megabytes +\d+\.\d\d/m)
+})
+
 test('a round that breaks off says where its journal is', async () => {
   const options = {
     store: 'unknown' as StoreName,
@@ -57,6 +71,9 @@ describe('the options of npm run chaos', () => {
     [['--store', 'mysql'], '--store must name some of sqlite, redis, postgres (got "mysql")'],
     [['--workloads', 'plain,'], '--workloads must name some of'],
     [['--sed', '7'], "Unknown option '--sed'"],
+    [['--soak', '--jobs', '2000'], '--jobs needs a run without --soak'],
+    [['--rate', '100'], '--rate needs a run with --soak'],
+    [['--soak', '--minutes', '0'], '--minutes must be a whole number from 1 to 10000 (got "0")'],
     [['--cron', '--seed', '7'], '--cron takes no --seed, only --minutes'],
   ] as const)('%j is refused', ([args, message]) => {
     expect(() => parseOptions([...args])).toThrow(message)
@@ -67,6 +84,14 @@ describe('the options of npm run chaos', () => {
     expect(command()).toBe('npm run chaos -- --store redis --jobs 20000 --seed 7')
     expect(command('--workloads', 'plain,flows', '--faults', 'kill worker,freeze')).toBe(
       "npm run chaos -- --store redis --jobs 20000 --seed 7 --workloads plain,flows --faults 'kill worker,freeze'",
+    )
+  })
+
+  test('a soak pushes at a rate for an hour, unless --minutes says how long', () => {
+    expect(parseOptions(['--soak'])).toMatchObject({ minutes: 60, rate: 100, jobs: 360_000 })
+    const options = parseOptions(['--soak', '--minutes', '5', '--rate', '150', '--faults', 'kill worker'])
+    expect(commandOf(options, 'redis', 7)).toBe(
+      "npm run chaos -- --soak --store redis --minutes 5 --rate 150 --seed 7 --faults 'kill worker'",
     )
   })
 

@@ -1,9 +1,22 @@
 // The app of `npm run chaos`. Its jobs write to the journal of their process when they begin and end, before the store knows it.
 import { openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { Highkiq } from 'highkiq'
 import { endAs } from '../jobs.js'
 import { LIMIT } from './workloads.js'
+
+/** In a soak old data is deleted so soon that the store is in a steady state after a few minutes. */
+export const MOST_DEAD = 200
+const SOAK = {
+  dead: { max: MOST_DEAD },
+  events: { keep: 1000 },
+  defaultJobOptions: { keepFinished: { for: 60, max: 1000 }, keepResult: 60 },
+}
+/** The harness must read a task before it is deleted. */
+const KEEPS = { task: { keep: 120 }, batch: { keep: 60 } }
+const HEAP_MS = 5000
 
 const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
 
@@ -28,15 +41,30 @@ export function clockOf(folder) {
   return { now: () => Date.now() + ahead }
 }
 
-export function harnessApp(url, write, clock) {
+/** Writes now and then how many bytes of the heap are in use after a collection. */
+export function watchHeap(write) {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc')
+  const measure = () => {
+    collect()
+    const { heapUsed, external } = process.memoryUsage()
+    write('heap', heapUsed + external)
+  }
+  measure()
+  setInterval(measure, HEAP_MS).unref()
+}
+
+export function harnessApp(url, write, { clock, isSoak = false } = {}) {
   // No jitter: a retry comes as soon as it can.
-  const hq = new Highkiq({ url, random: () => 0, logger: silent, ...(clock ? { clock } : {}) })
+  const settings = { random: () => 0, logger: silent, ...(clock ? { clock } : {}), ...(isSoak ? SOAK : {}) }
+  const hq = new Highkiq({ url, ...settings })
   let calls = 0
   const handler = async (ctx, n, kind) => {
     write('began', n, now())
     await pause(n)
     write('ended', n, now())
     endAs(kind, n, ctx.payload)
+    return { n }
   }
   const grouped = async (_ctx, group, n) => {
     const call = ++calls
@@ -63,6 +91,7 @@ export function harnessApp(url, write, clock) {
   }
   return {
     hq,
+    keeps: isSoak ? KEEPS : { task: {}, batch: {} },
     Plain: hq.job('Plain', options, handler),
     Row: hq.job('Row', options, handler),
     Unique: hq.job('Unique', { ...options, unique: { by: (group) => group } }, grouped),

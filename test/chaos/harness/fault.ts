@@ -6,6 +6,10 @@ export interface Fault {
   inject(planned: PlannedFault): Promise<unknown>
 }
 
+/** Figures by name, of each unit. */
+export type Figures = Record<Unit, Record<string, number>>
+export type Unit = 'megabytes' | 'rows' | 'handles'
+
 /** A store, and the faults that its server or disk can have. */
 export interface Environment {
   /** How pushers and workers reach the store. */
@@ -13,6 +17,8 @@ export interface Environment {
   /** How the harness reaches the store: no fault cuts its connections. */
   directUrl: string
   faults: Record<string, Fault>
+  /** Measures what the store has: its size, its rows or keys, and its connections. */
+  measure(): Promise<Figures>
   close(): Promise<void>
 }
 

@@ -42,6 +42,8 @@ interface File {
   rest: string
   /** When `countLost` counted it, in microseconds. A frozen process may keep its lease all the same. */
   countedAt: number | undefined
+  /** The newest size of its heap in bytes, which only a soak notes. */
+  heap: number | undefined
   /** The jobs that run. */
   open: Set<number>
   /** The jobs that have ended, in this order. */
@@ -100,6 +102,11 @@ export class Journal {
     return [...this.#files.values()].flatMap(({ runs }) => runs)
   }
 
+  /** Returns the newest size of the heap of a process in bytes, if it has noted one. */
+  heapOf(pid: number): number | undefined {
+    return this.#newest(pid)?.heap
+  }
+
   /** Reads what is new. */
   read(): void {
     for (const name of readdirSync(this.#folder)) {
@@ -109,7 +116,7 @@ export class Journal {
       if (!file) {
         const isWorker = role === 'worker'
         const open = { open: new Set<number>(), ended: [], openRuns: new Map(), runs: [] }
-        file = { isWorker, pid: Number(pid), offset: 0, rest: '', countedAt: undefined, ...open }
+        file = { isWorker, pid: Number(pid), offset: 0, rest: '', countedAt: undefined, heap: undefined, ...open }
         this.#files.set(name, file)
       }
       this.#readFile(`${this.#folder}/${name}`, file)
@@ -119,14 +126,18 @@ export class Journal {
   /** Counts a worker that is killed or frozen: the jobs that the store has with it may run again, once each. */
   countLost(pid: number, { jobs, unnumbered, ids, isLeaseLost }: InFlight): void {
     this.read()
-    // The newest with this pid.
-    const file = [...this.#files.values()].findLast((one) => one.pid === pid && one.isWorker)
+    const file = this.#newest(pid)
     this.lostOwners++
     if (file && isLeaseLost) this.#countUnsettled(file, this.#fence(file, now() - FENCED_US))
     // Versions that it did not begin do not come again.
     const last = ids.flatMap((id) => file?.runs.findLast(({ group }) => group === `ordered:${id}`)?.numbers ?? [])
     this.#letRepeat([...jobs, ...last], unnumbered)
     if (file) file.countedAt = now()
+  }
+
+  /** The system may give a pid twice. */
+  #newest(pid: number): File | undefined {
+    return [...this.#files.values()].findLast((one) => one.pid === pid)
   }
 
   #readFile(path: string, file: File): void {
@@ -161,6 +172,8 @@ export class Journal {
       file.openRuns.delete(`${what} ${a}`)
       run.ended = Number(b)
       for (const one of run.numbers) add(word === 'called' ? this.ended : this.failed, one)
+    } else if (word === 'heap') {
+      file.heap = n
     } else if (word === 'lost') {
       this.#loseLease(file, Number(a))
     } else if (word === 'task' || word === 'batch') {

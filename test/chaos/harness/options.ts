@@ -7,6 +7,7 @@ export type StoreName = (typeof STORES)[number]
 const FEWEST_JOBS = 1000
 const MOST_JOBS = 10_000_000
 const MOST_MINUTES = 10_000
+const MOST_RATE = 10_000
 
 const OPTIONS = {
   store: { type: 'string', value: 'NAMES', help: `stores, with commas: ${STORES.join(',')} (all)` },
@@ -15,6 +16,12 @@ const OPTIONS = {
   minutes: { type: 'string', value: 'N', help: 'runs with the seeds N, N+1, …, until the time is over (one run)' },
   workloads: { type: 'string', value: 'NAMES', help: `workloads, with commas: ${NAMES.join(',')} (all)` },
   faults: { type: 'string', value: 'WORDS', help: 'only the faults whose names have one of these words' },
+  soak: {
+    type: 'boolean',
+    value: '',
+    help: 'pushes at a steady rate, without faults unless --faults names some, and tells what grows; takes no --jobs',
+  },
+  rate: { type: 'string', value: 'N', help: 'jobs that a soak pushes in a second (100)' },
   cron: {
     type: 'boolean',
     value: '',
@@ -30,6 +37,8 @@ export interface HarnessOptions {
   minutes: number
   workloads: string[]
   faults: string[]
+  isSoak: boolean
+  rate: number
   cron: boolean
   help: boolean
 }
@@ -43,23 +52,36 @@ export function parseOptions(args: string[]): HarnessOptions {
     const other = Object.keys(values).find((name) => !['cron', 'minutes', 'help'].includes(name))
     if (other !== undefined) throw new UsageError(`--cron takes no --${other}, only --minutes`)
   }
+  const { soak = false } = values
+  const unfit = soak ? 'jobs' : 'rate'
+  if (values[unfit] !== undefined) throw new UsageError(`--${unfit} needs a run ${soak ? 'without' : 'with'} --soak`)
+  const rate = numberOf('rate', values.rate ?? '100', 1, MOST_RATE)
+  const minutes = soak
+    ? numberOf('minutes', values.minutes ?? '60', 1, MOST_MINUTES)
+    : numberOf('minutes', values.minutes ?? '0', 0, MOST_MINUTES)
   return {
     stores: namesOf('store', values.store, STORES),
-    jobs: numberOf('jobs', values.jobs ?? '20000', FEWEST_JOBS, MOST_JOBS),
+    jobs: soak ? minutes * 60 * rate : numberOf('jobs', values.jobs ?? '20000', FEWEST_JOBS, MOST_JOBS),
     seed: numberOf('seed', values.seed ?? String(Date.now() % 1_000_000), 0, 2 ** 31),
-    minutes: numberOf('minutes', values.minutes ?? '0', 0, MOST_MINUTES),
+    minutes,
     workloads: namesOf('workloads', values.workloads, NAMES),
     faults: values.faults?.split(',') ?? [],
+    isSoak: soak,
+    rate,
     cron: values.cron ?? false,
     help: values.help ?? false,
   }
 }
 
 /** Returns the command that repeats one round. */
-export function commandOf({ jobs, workloads, faults }: HarnessOptions, store: StoreName, seed: number): string {
+export function commandOf(options: HarnessOptions, store: StoreName, seed: number): string {
+  const { jobs, workloads, faults, isSoak, minutes, rate } = options
   const some = workloads.length < NAMES.length ? ` --workloads ${workloads.join(',')}` : ''
   const only = faults.length > 0 ? ` --faults '${faults.join(',')}'` : ''
-  return `npm run chaos -- --store ${store} --jobs ${jobs} --seed ${seed}${some}${only}`
+  const length = isSoak
+    ? `--soak --store ${store} --minutes ${minutes} --rate ${rate}`
+    : `--store ${store} --jobs ${jobs}`
+  return `npm run chaos -- ${length} --seed ${seed}${some}${only}`
 }
 
 export function helpText(): string {

@@ -14,10 +14,18 @@ export interface PlannedFault {
 const JOBS_OF_A_FAULT = 500
 const MOST = 200
 
-/** Draws the faults of a run, each of them at least once. The same seed, number of jobs and faults give the same plan. */
-export function planOf(seed: number, jobs: number, faults: readonly string[]): PlannedFault[] {
+/**
+ * Draws the faults of a run, each of them at least once, and one for so many jobs. The same arguments give the same plan.
+ */
+export function planOf(
+  seed: number,
+  jobs: number,
+  faults: readonly string[],
+  jobsOfFault = JOBS_OF_A_FAULT,
+): PlannedFault[] {
+  if (faults.length === 0) return []
   const random = chance(seed)
-  const count = Math.max(Math.min(Math.round(jobs / JOBS_OF_A_FAULT), MOST), faults.length)
+  const count = Math.max(Math.min(Math.round(jobs / jobsOfFault), MOST), faults.length)
   let deck: string[] = []
   return Array.from({ length: count }, (_, i) => {
     if (deck.length === 0) deck = [...faults]

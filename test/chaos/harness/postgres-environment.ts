@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Address } from '../../postgres/address.ts'
 import { type PostgresServer, startPostgres } from '../../postgres/server.ts'
-import { type Environment, FAULT_MS, type Fault, millisecondsOf } from './fault.ts'
+import { type Environment, FAULT_MS, type Fault, type Figures, millisecondsOf } from './fault.ts'
 
 /** A primary behind an address that cuts connections, and that leads to the standby after a failover. */
 export async function postgresEnvironment(): Promise<Environment> {
@@ -47,10 +47,29 @@ export async function postgresEnvironment(): Promise<Environment> {
         await old.remove()
       }),
     },
+    measure: () => figuresOf(server),
     async close() {
       for (const one of [address, directAddress]) one.close()
       await server.remove()
     },
+  }
+}
+
+async function figuresOf(server: PostgresServer): Promise<Figures> {
+  const tables = await server.query(
+    "SELECT relname AS name, pg_total_relation_size(relid) / 1e6 AS megabytes FROM pg_stat_user_tables WHERE schemaname = 'highkiq'",
+  )
+  const names = tables.map(({ name }) => String(name))
+  const counts = names.map((name) => `SELECT '${name}' AS name, count(*) AS count FROM highkiq."${name}"`)
+  const rows = await server.query(counts.join(' UNION ALL '))
+  const [connections] = await server.query(
+    "SELECT count(*) AS count FROM pg_stat_activity WHERE application_name LIKE 'highkiq%'",
+  )
+  const sizes = tables.map(({ name, megabytes }) => [String(name), Number(megabytes)] as const)
+  return {
+    megabytes: { 'all tables': sizes.reduce((sum, [, size]) => sum + size, 0), ...Object.fromEntries(sizes) },
+    rows: Object.fromEntries(rows.map(({ name, count }) => [String(name), Number(count)])),
+    handles: { connections: Number(connections?.count) },
   }
 }
 

@@ -1,16 +1,18 @@
-// One process of `npm run chaos` that pushes chunks of jobs: pusher.js URL FOLDER. It gets each chunk as a message, and answers
+// One process of `npm run chaos` that pushes chunks of jobs: pusher.js URL FOLDER CHUNKS [soak]. It gets each chunk as a message, and answers
 // with the number of its first job when all are pushed. Its journal says first what it pushes, and then what became of it.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { clockOf, harnessApp, openJournal } from './app.js'
+import { clockOf, harnessApp, openJournal, watchHeap } from './app.js'
 import { BATCH_SIZE, groupOf, kindOf, VERSIONS } from './workloads.js'
 
 const SINGLES = 10
 const AGAIN_MS = 30
 const DELAY_SECONDS = 0.3
 
-const [url, folder] = process.argv.slice(2)
+const [url, folder, , mode] = process.argv.slice(2)
+const isSoak = mode === 'soak'
 const write = openJournal(folder, 'pusher')
-const { hq, Plain, Row, orderedQueues, Unique, Limited, Member, callbacks } = harnessApp(url, write, clockOf(folder))
+const app = harnessApp(url, write, { clock: clockOf(folder), isSoak })
+const { hq, Plain, Row, orderedQueues, Unique, Limited, Member, callbacks, keeps } = app
 hq.onError(() => {})
 
 const numbersOf = (from, count) => Array.from({ length: count }, (_, i) => from + i)
@@ -79,7 +81,7 @@ async function pushJobs({ workload, from, count, way }) {
 async function pushTask({ from, count }) {
   const rows = numbersOf(from, count).map((n) => [n, kindOf('tracked', n)])
   await pushPart(from, count, async () => {
-    const { id } = await hq.tasks.create(Row, rows)
+    const { id } = await hq.tasks.create(Row, rows, keeps.task)
     write('task', id, from, count)
   })
 }
@@ -123,7 +125,9 @@ async function pushInBatches({ from, count }, push) {
 
 const pushBatches = (chunk) =>
   pushInBatches(chunk, async (numbers) => {
-    const bid = await hq.batch(callbacks, () => Plain.performBulk(numbers.map((n) => [n, kindOf('batches', n)])))
+    const bid = await hq.batch({ ...callbacks, ...keeps.batch }, () =>
+      Plain.performBulk(numbers.map((n) => [n, kindOf('batches', n)])),
+    )
     write('batch', bid, numbers[0], numbers.length)
   })
 
@@ -133,7 +137,7 @@ const pushFlows = (chunk) =>
     const nodeOf = (n, children = []) => ({ job: Member, args: [groupOf('flows', n), n], children })
     const inner = rest.filter((n) => n % 2 === 1)
     const children = inner.map((n) => nodeOf(n, rest.includes(n + 1) ? [nodeOf(n + 1)] : []))
-    await hq.flow(nodeOf(root, children))
+    await hq.flow(nodeOf(root, children), keeps.batch)
   })
 
 const WAYS = {
@@ -152,4 +156,5 @@ process.once('SIGTERM', async () => {
 process.once('disconnect', () => process.exit(0))
 // Nothing is loaded or connected later, when this process may open no files.
 await untilStored(() => hq.stats(), true)
+if (isSoak) watchHeap(write)
 process.stdout.write('ready\n')

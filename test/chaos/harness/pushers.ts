@@ -24,6 +24,7 @@ export interface PushersOptions {
   processes: number
   chunks: readonly { workload: string; from: number; count: number }[]
   journal: Journal
+  args: readonly string[]
 }
 
 /** Processes that push jobs, chunk by chunk. When one is killed, another one continues its chunks. */
@@ -35,7 +36,7 @@ export class Pushers {
   readonly #assigned = new Map<ChildProcess, Map<number, Chunk>>()
   #unfinished: number
 
-  constructor({ url, folder, processes, chunks, journal }: PushersOptions) {
+  constructor({ url, folder, processes, chunks, journal, args }: PushersOptions) {
     this.#journal = journal
     const chunksOf = new Map<string, number>()
     this.#held = chunks.map((chunk) => {
@@ -45,7 +46,7 @@ export class Pushers {
     })
     this.#unfinished = chunks.length
     const joined = (child: ChildProcess) => this.#join(child)
-    this.crew = new Crew({ url, folder, processes, concurrency: AT_ONCE, program: PROGRAM, joined })
+    this.crew = new Crew({ url, folder, processes, concurrency: AT_ONCE, program: PROGRAM, args, joined })
   }
 
   /** Whether all chunks are pushed. */

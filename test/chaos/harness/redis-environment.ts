@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ask } from '../../redis/ask.ts'
 import { startProxy } from '../../redis/proxy.ts'
-import { startServer } from '../../redis/server.ts'
-import { type Environment, FAULT_MS, type Fault, millisecondsOf } from './fault.ts'
+import { type RedisServer, startServer } from '../../redis/server.ts'
+import { type Environment, FAULT_MS, type Fault, type Figures, millisecondsOf } from './fault.ts'
+import { STATISTICS } from './growth.ts'
 
 /** A server that keeps what it has answered, behind a proxy that cuts connections. */
 export async function redisEnvironment(_folder: string, seed: number): Promise<Environment> {
@@ -45,9 +47,35 @@ export async function redisEnvironment(_folder: string, seed: number): Promise<E
         proxy.calm()
       }),
     },
+    measure: () => figuresOf(server),
     async close() {
       await proxy.close()
       await server.remove()
     },
   }
+}
+
+async function figuresOf(server: RedisServer): Promise<Figures> {
+  const [info = ''] = await server.ask('INFO')
+  const numberAfter = (name: string) => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1])
+  const keys = await server.ask('KEYS', '*')
+  const sizes = await ask(server.port, ...keys.map((key) => ['MEMORY', 'USAGE', key]))
+  const rows: Record<string, number> = {}
+  const megabytes: Record<string, number> = { 'used memory': numberAfter('used_memory') / 1e6 }
+  for (const [i, key] of keys.entries()) {
+    const kind = kindOf(key)
+    rows[kind] = (rows[kind] ?? 0) + 1
+    megabytes[kind] = (megabytes[kind] ?? 0) + Number(sizes[i]?.parts[0] ?? 0) / 1e6
+  }
+  rows['all other keys'] = keys.length - (rows[STATISTICS] ?? 0)
+  return { megabytes, rows, handles: { connections: numberAfter('connected_clients') } }
+}
+
+/** Returns a key without ids, times, and names of processes. */
+function kindOf(key: string): string {
+  if (/^[jh]\||^hk:metrics:/.test(key)) return STATISTICS
+  return key
+    .replace(/[^:]*:\d+:[0-9a-f]{12,}.*/, 'OWNER')
+    .replace(/[0-9a-f]{16,}/g, 'ID')
+    .replace(/\d+/g, 'N')
 }

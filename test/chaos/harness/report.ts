@@ -1,3 +1,4 @@
+import { textOf } from './growth.ts'
 import type { Outcome } from './round.ts'
 import type { Sums } from './verdict.ts'
 
@@ -6,7 +7,7 @@ const SHOWN = 5
 
 /** A table of the workloads, and what was wrong. */
 export function reportOf(outcome: Outcome): string {
-  const { workloads, all, injected, repeatedPushes, lostOwners, inFlight, problems } = outcome
+  const { workloads, all, injected, repeatedPushes, lostOwners, inFlight, growths, problems } = outcome
   const row = (name: string, cells: readonly (string | number)[]) =>
     name.padEnd(10) + cells.map((cell) => String(cell).padStart(10)).join('')
   const rowOf = (name: string, sums: Sums) =>
@@ -31,6 +32,7 @@ export function reportOf(outcome: Outcome): string {
     ...listOf('counts off', outcome.countsOff),
     ...listOf('jobs repeated without a fault', outcome.unexplained),
     ...listOf('orders broken', outcome.ordersBroken),
+    ...(growths.length > 0 ? [textOf(growths)] : []),
     ...problems,
   ].join('\n')
 }

@@ -4,17 +4,19 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { hasCode } from '#dist/job/errors.js'
-import type { EventStatus } from '#dist/store/contract.js'
 import { Crew } from '../crew.ts'
-import { harnessApp, numberOf } from './app.js'
+import { harnessApp, MOST_DEAD, numberOf } from './app.js'
 import { ENVIRONMENTS } from './environment.ts'
 import type { Environment, Fault } from './fault.ts'
+import { type Growth, growthsOf } from './growth.ts'
 import { type InFlight, Journal } from './journal.ts'
 import { type StoreName, UsageError } from './options.ts'
 import { type PlannedFault, planOf } from './plan.ts'
 import { faultsOfProcesses } from './process-faults.ts'
 import { Pushers } from './pushers.ts'
-import { judge, type Stored, type Verdict } from './verdict.ts'
+import { type Soak, soak } from './soak.ts'
+import { TaskReader } from './tasks.ts'
+import { judge, type Verdict } from './verdict.ts'
 import { chunksOf } from './workloads.js'
 
 const WORKER = fileURLToPath(new URL('worker.js', import.meta.url))
@@ -27,6 +29,10 @@ const POLL_MS = 50
 const AWAY = ['STORE_UNREACHABLE', 'STORE_TIMEOUT', 'STORE_FULL'] as const
 /** A fault happens sooner when no job has begun for so long. */
 const IDLE_MS = 1000
+/** A soak has a fault each minute, if it has any. */
+const SOAK_FAULT_SECONDS = 60
+/** The jobs of a chunk of a soak, so that the rate is steady. */
+const SOAK_CHUNK = 50
 /** Nothing may be left to do for longer after the last fault. */
 const MOST_MS = 120_000
 
@@ -37,8 +43,9 @@ export interface RoundOptions {
   jobs: number
   seed: number
   workloads: readonly string[]
-  /** Only faults whose names have one of these words; none: all. */
+  /** Only faults whose names have one of these words; none: all, or no fault in a soak. */
   faults: readonly string[]
+  soak?: Soak
   /** Gets the plan before anything begins. */
   announce: (plan: readonly PlannedFault[]) => void
 }
@@ -49,12 +56,19 @@ export interface Outcome extends Verdict {
   repeatedPushes: number
   lostOwners: number
   inFlight: number
+  /** How the figures of a soak changed. */
+  growths: Growth[]
   /** What else should not have happened. */
   problems: string[]
   seconds: number
 }
 
-export function isGood({ all, countsOff, unexplained, ordersBroken, problems }: Outcome): boolean {
+export function isGood(outcome: Outcome): boolean {
+  return hasGoodJobs(outcome) && outcome.growths.every(({ verdict }) => verdict !== 'grows')
+}
+
+/** Whether each job did what it must, and the processes, too. */
+export function hasGoodJobs({ all, countsOff, unexplained, ordersBroken, problems }: Outcome): boolean {
   return all.lost + countsOff.length + unexplained.length + ordersBroken.length + problems.length === 0
 }
 
@@ -63,7 +77,7 @@ export async function runRound(options: RoundOptions): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'highkiq-chaos-'))
   try {
     const outcome = await runAndJudge(options, folder)
-    if (isGood(outcome)) rmSync(folder, { recursive: true, force: true })
+    if (hasGoodJobs(outcome)) rmSync(folder, { recursive: true, force: true })
     else outcome.problems.push(`the journal is in ${folder}`)
     return outcome
   } catch (thrown) {
@@ -81,32 +95,44 @@ async function runAndJudge(options: RoundOptions, folder: string): Promise<Outco
 }
 
 async function injectAndJudge(options: RoundOptions, environment: Environment, folder: string): Promise<Outcome> {
-  const { jobs, seed } = options
+  const { jobs, seed, soak: steady } = options
   const began = performance.now()
   const { url } = environment
   const journal = new Journal(folder, jobs, MOST_UNSETTLED)
-  const chunks = chunksOf(jobs, options.workloads)
-  const workers = new Crew({ url, folder, processes: 3, concurrency: CONCURRENCY, program: WORKER })
-  const pushers = new Pushers({ url, folder, processes: 2, chunks, journal })
+  const chunks = chunksOf(jobs, options.workloads, steady && SOAK_CHUNK)
+  const args = steady ? ['soak'] : []
+  const workers = new Crew({ url, folder, processes: 3, concurrency: CONCURRENCY, program: WORKER, args })
+  const pushers = new Pushers({ url, folder, processes: 2, chunks, journal, args })
   const app = harnessApp(environment.directUrl, () => {})
+  const tasks = new TaskReader(app)
   const countLost = async (pid: number) => journal.countLost(pid, await inFlightOf(app, pid))
   const all: Record<string, Fault> = {
     ...faultsOfProcesses(workers, pushers.crew, folder, countLost),
     ...environment.faults,
   }
   try {
-    const plan = planOf(seed, jobs, faultsWith(options.faults, Object.keys(all)))
+    const names = steady && options.faults.length === 0 ? [] : faultsWith(options.faults, Object.keys(all))
+    const plan = planOf(seed, jobs, names, steady && steady.rate * SOAK_FAULT_SECONDS)
     options.announce(plan)
     await Promise.all([workers.start(), pushers.crew.start()])
-    const injected = await injectAll(plan, all, jobs, { journal, pushers })
+    const release = (below: number) => steady || pushers.release(below)
+    const parts = { environment, app, journal, workers, pushers, tasks, hasFaults: plan.length > 0 }
+    const [injected, samples] = await Promise.all([
+      injectAll(plan, all, jobs, { journal, release }),
+      steady ? soak(steady, parts) : [],
+    ])
+    pushers.release(jobs)
     const problems = await untilWorkedOff(app, pushers, journal)
     await Promise.all([workers.stop(), pushers.crew.stop()])
     journal.read()
     problems.push(...workers.complaints, ...pushers.crew.complaints)
-    const verdict = judge(journal, chunks, await storedOf(app, journal))
+    const { locks } = await app.hq.store.unique.list({ limit: 1000 }, Date.now())
+    const stored = { stats: await app.hq.stats(), tasks: await tasks.readAll(journal), locks: locks.length }
+    const verdict = judge(journal, chunks, stored, steady && MOST_DEAD)
     const { repeatedPushes, lostOwners, inFlight } = journal
     const seconds = (performance.now() - began) / 1000
-    return { ...verdict, injected, repeatedPushes, lostOwners, inFlight, problems, seconds }
+    const growths = growthsOf(samples)
+    return { ...verdict, injected, repeatedPushes, lostOwners, inFlight, growths, problems, seconds }
   } finally {
     workers.kill()
     pushers.crew.kill()
@@ -127,12 +153,12 @@ async function injectAll(
   plan: readonly PlannedFault[],
   faults: Record<string, Fault>,
   jobs: number,
-  { journal, pushers }: { journal: Journal; pushers: Pushers },
+  { journal, release }: { journal: Journal; release: (below: number) => void },
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   const active = new Map<string, Promise<unknown>>()
   for (const [i, planned] of plan.entries()) {
-    pushers.release(Math.ceil(((i + 1) / plan.length) * jobs))
+    release(Math.ceil(((i + 1) / plan.length) * jobs))
     await untilBegun(planned.at, journal)
     const fault = faults[planned.fault] as Fault
     await active.get(fault.target)
@@ -197,21 +223,4 @@ async function untilWorkedOff({ hq, orderedQueues }: App, pushers: Pushers, jour
       return [`left over: ${JSON.stringify(left)}${pushers.isDone ? '' : ', and jobs that are not pushed'}`]
     await sleep(POLL_MS)
   }
-}
-
-async function storedOf({ hq }: App, journal: Journal): Promise<Stored> {
-  const tasks: Stored['tasks'] = new Map(
-    await Promise.all(
-      journal.tasks.map(async ({ id }) => {
-        const task = hq.tasks.get(id)
-        const status = await task.status()
-        if (!status) return [id, null] as const
-        const events: EventStatus[] = []
-        for await (const event of task.events()) events.push(event.status)
-        return [id, { state: status.state, counts: status.counts, events }] as const
-      }),
-    ),
-  )
-  const { locks } = await hq.store.unique.list({ limit: 1000 }, Date.now())
-  return { stats: await hq.stats(), tasks, locks: locks.length }
 }

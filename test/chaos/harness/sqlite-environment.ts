@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, statfsSync } from 'node:fs'
+import { mkdirSync, statfsSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Environment, FAULT_MS, type Fault, millisecondsOf } from './fault.ts'
+import { type Driver, openDriver } from '#dist/store/sqlite/file/driver.js'
+import { type Environment, FAULT_MS, type Fault, type Figures, millisecondsOf } from './fault.ts'
 
 /** The size of the disk in megabytes; each job needs less than a kilobyte. */
 const DISK = 8192
@@ -13,7 +14,9 @@ export async function sqliteEnvironment(folder: string): Promise<Environment> {
   const disk = `${folder}/disk`
   mkdirSync(disk)
   const isMounted = mount(disk, `size=${DISK}m`)
-  const url = `sqlite:${disk}/chaos.db`
+  const file = `${disk}/chaos.db`
+  const url = `sqlite:${file}`
+  let reader: Driver | undefined
   const fillDisk: Fault = {
     target: 'server',
     async inject(planned) {
@@ -26,9 +29,27 @@ export async function sqliteEnvironment(folder: string): Promise<Environment> {
     url,
     directUrl: url,
     faults: isMounted ? { 'fill disk': fillDisk } : {},
+    async measure() {
+      reader ??= await openDriver(file)
+      return figuresOf(reader, file)
+    },
     async close() {
+      reader?.close()
       if (isMounted) execFileSync('umount', ['-l', disk])
     },
+  }
+}
+
+function figuresOf(db: Driver, file: string): Figures {
+  const sizeOf = (path: string) => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) / 1e6
+  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'hk%'").all()
+  const names = (tables as { name: string }[]).map(({ name }) => name)
+  const counts = names.map((name) => `SELECT '${name}' AS name, count(*) AS count FROM ${name}`).join(' UNION ALL ')
+  const rows = db.prepare(counts).all() as { name: string; count: number }[]
+  return {
+    megabytes: { file: sizeOf(file), log: sizeOf(`${file}-wal`) },
+    rows: Object.fromEntries(rows.map(({ name, count }) => [name, Number(count)])),
+    handles: {},
   }
 }
 

@@ -1,14 +1,16 @@
-// One worker process of `npm run chaos`: worker.js URL FOLDER CONCURRENCY
-import { clockOf, harnessApp, now, openJournal } from './app.js'
+// One worker process of `npm run chaos`: worker.js URL FOLDER CONCURRENCY [soak]
+import { clockOf, harnessApp, now, openJournal, watchHeap } from './app.js'
 
-const [url, folder, concurrency] = process.argv.slice(2)
+const [url, folder, concurrency, mode] = process.argv.slice(2)
+const isSoak = mode === 'soak'
 const write = openJournal(folder, 'worker')
-const { hq, Tick } = harnessApp(url, write, clockOf(folder))
+const { hq, Tick } = harnessApp(url, write, { clock: clockOf(folder), isSoak })
 hq.cron('ticks', '* * * * * *', Tick, { args: (tick) => [tick.getTime()], missed: 'all' })
 hq.onError((error, about) => {
   if (error.code === 'LEASE_LOST' && about.owner) write('lost', about.owner, now())
 })
 const options = { concurrency: Number(concurrency), orderedConcurrency: 5, leaseSeconds: 1, timeout: 5 }
 hq.on('heartbeat', () => process.stdout.write('ready\n'))
+if (isSoak) watchHeap(write)
 await hq.worker(options).run()
 await hq.close()

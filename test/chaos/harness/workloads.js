@@ -34,10 +34,10 @@ const TRACKED_KINDS = { 0: 'once', 1: 'refused', 2: 'killed', 3: 'discarded' }
  *
  * @param {number} jobs
  * @param {readonly string[]} names
+ * @param {number} [size] of a chunk
  * @returns {{ workload: string, from: number, count: number }[]}
  */
-export function chunksOf(jobs, names) {
-  const size = Math.min(Math.max(Math.ceil(jobs / 4000) * BATCH_SIZE, BATCH_SIZE), 200)
+export function chunksOf(jobs, names, size = Math.min(Math.max(Math.ceil(jobs / 4000) * BATCH_SIZE, BATCH_SIZE), 200)) {
   const given = new Map(names.map((name) => [name, 0]))
   const nextWorkload = () => {
     const behind = (name) => (given.get(name) + 1) / SHARES[name]
