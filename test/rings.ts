@@ -22,13 +22,13 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL', Record<st
     'test/client': { rest: 'fast' },
     'test/conformance': {
       rest: 'fast',
-      full: ['exported', 'postgres', 'redis-long', 'sqlite-long', 'sqlite-memory'],
-      nightly: ['broken', 'postgres-long', 'redis-namespace'],
+      full: ['exported', 'postgres', 'sqlite-long', 'sqlite-memory'],
+      nightly: ['broken', 'postgres-long', 'redis-long', 'redis-namespace'],
     },
     'test/cron': { rest: 'full' },
-    'test/dashboard': { rest: 'full', fast: ['job'] },
+    'test/dashboard': { rest: 'full', fast: ['job'], nightly: ['overlap'] },
     'test/demo': { rest: 'full' },
-    'test/docs': { rest: 'full', nightly: ['nextjs-bundled'] },
+    'test/docs': { rest: 'full', nightly: ['nestjs-11', 'nextjs-bundled'] },
     'test/engine': {
       rest: 'fast',
       full: ['cron', 'large-batches', 'lease', 'ordered-crash', 'ordered-faults', 'signals', 'threads', 'trouble'],

@@ -1,0 +1,3 @@
+import { testNest } from './nest.ts'
+
+testNest('11', 'nestjs-11')
