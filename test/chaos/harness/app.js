@@ -8,9 +8,8 @@ import { endAs } from '../jobs.js'
 import { LIMIT } from './workloads.js'
 
 /** In a soak old data is deleted so soon that the store is in a steady state after a few minutes. */
-export const MOST_DEAD = 200
 const SOAK = {
-  dead: { max: MOST_DEAD },
+  dead: { max: 200 },
   events: { keep: 1000 },
   defaultJobOptions: { keepFinished: { for: 60, max: 1000 }, keepResult: 60 },
 }

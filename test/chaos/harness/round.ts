@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { hasCode } from '#dist/job/errors.js'
 import { Crew } from '../crew.ts'
-import { harnessApp, MOST_DEAD, numberOf } from './app.js'
+import { harnessApp, numberOf } from './app.js'
 import { ENVIRONMENTS } from './environment.ts'
 import type { Environment, Fault } from './fault.ts'
 import { type Growth, growthsOf } from './growth.ts'
@@ -128,7 +128,7 @@ async function injectAndJudge(options: RoundOptions, environment: Environment, f
     problems.push(...workers.complaints, ...pushers.crew.complaints)
     const { locks } = await app.hq.store.unique.list({ limit: 1000 }, Date.now())
     const stored = { stats: await app.hq.stats(), tasks: await tasks.readAll(journal), locks: locks.length }
-    const verdict = judge(journal, chunks, stored, steady && MOST_DEAD)
+    const verdict = judge(journal, chunks, stored, !steady)
     const { repeatedPushes, lostOwners, inFlight } = journal
     const seconds = (performance.now() - began) / 1000
     const growths = growthsOf(samples)
