@@ -52,7 +52,8 @@ function changeOf(outcome: Outcome): MemberChange | undefined {
 
 /** Returns what the parent in a flow reads about this child. */
 function noteOf({ hk_child }: Payload, outcome: Outcome, change: MemberChange): BatchNote | undefined {
-  if (hk_child === undefined || change === 'retrying' || change === 'waiting' || change === 'moved') return undefined
+  if (typeof hk_child !== 'number' || change === 'retrying' || change === 'waiting' || change === 'moved')
+    return undefined
   return { key: String(hk_child), text: textOf(outcome) }
 }
 

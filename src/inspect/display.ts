@@ -38,7 +38,8 @@ function unwrapped(payload: Record<string, unknown>, wrapper: string, args: unkn
   return { class: name ?? wrapper, args: plain }
 }
 
-function mailOf([mailer, method]: unknown[]): string {
+function mailOf(args: unknown[]): string {
+  const [mailer = '', method = ''] = args.map((one) => (typeof one === 'string' ? one : ''))
   return `${mailer}#${method}`
 }
 

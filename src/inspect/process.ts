@@ -3,9 +3,12 @@ import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { isObject } from '../job/json.ts'
 import { checkSlots, type SlotOptions } from '../job/slots.ts'
 import type { ProcessRecord, RunningJob, Signal, Store } from '../store/contract.ts'
+import { textsOf } from './record.ts'
 
 /** All processes send a heartbeat every 10 seconds, Sidekiq's too. */
 const SILENT_MS = 25_000
+/** The last second that a Date can represent. */
+const LAST_SECOND = 8.64e12
 
 export interface CapsuleInfo {
   concurrency: number
@@ -54,11 +57,11 @@ export class Process {
     this.#store = store
     this.identity = record.identity
     this.hostname = textOf(info.hostname)
-    this.pid = Number(info.pid ?? 0) || 0
+    this.pid = numberOf(info.pid)
     this.tag = textOf(info.tag)
-    this.labels = listOf(info.labels).map(String)
-    this.queues = listOf(info.queues).map(String)
-    this.definedQueues = listOf(info.defined_queues).map(String)
+    this.labels = textsOf(info.labels)
+    this.queues = textsOf(info.queues)
+    this.definedQueues = textsOf(info.defined_queues)
     this.maxLengths = isObject(info.max_lengths) ? numbersOf(info.max_lengths) : {}
     // Sidekiq before 7.0.3 stores one object for all queues.
     this.weights = (Array.isArray(info.weights) ? info.weights : [info.weights]).filter(isObject).map(numbersOf)
@@ -68,11 +71,11 @@ export class Process {
     this.embedded = info.embedded === true
     this.busy = record.busy
     this.concurrency = record.concurrency
-    this.orderedConcurrency = Number(info.ordered_concurrency ?? 0) || 0
+    this.orderedConcurrency = numberOf(info.ordered_concurrency)
     this.rss = record.rss
     this.isQuiet = record.quiet
     this.leader = leader === record.identity
-    this.startedAt = new Date((Number(info.started_at ?? 0) || 0) * 1000)
+    this.startedAt = new Date(Math.min(numberOf(info.started_at), LAST_SECOND) * 1000)
     this.beat = new Date(record.beat)
   }
 
@@ -245,12 +248,14 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : []
+/** Another program may have written any value. */
+function numberOf(value: unknown): number {
+  const number = typeof value === 'object' ? 0 : Number(value)
+  return Number.isFinite(number) ? number : 0
 }
 
 function numbersOf(object: Record<string, unknown>): Record<string, number> {
-  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, Number(value) || 0]))
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, numberOf(value)]))
 }
 
 function capsulesOf(value: unknown): Record<string, CapsuleInfo> {
@@ -259,7 +264,7 @@ function capsulesOf(value: unknown): Record<string, CapsuleInfo> {
     capsules.flatMap(([name, capsule]) => {
       if (!isObject(capsule)) return []
       const { concurrency, mode, weights } = capsule
-      const about = { concurrency: Number(concurrency) || 0, mode: textOf(mode) }
+      const about = { concurrency: numberOf(concurrency), mode: textOf(mode) }
       return [[name, { ...about, weights: numbersOf(isObject(weights) ? weights : {}) }]]
     }),
   )

@@ -48,6 +48,8 @@ test.each([
   '{"class":"A","args":[],"error_backtrace":"%%%"}',
   '{"class":"A","args":[],"error_backtrace":"eJwDAAAAAAE="}',
   '{"class":"A","args":[],"error_backtrace":{"a":1},"failed_at":1e300,"encrypt":true}',
+  '{"class":"A","args":[],"jid":{"toString":1},"tags":[{"toString":1},[[]]]}',
+  '{"class":"Sidekiq::ActiveJob::Wrapper","wrapped":"ActionMailer::DeliveryJob","args":[{"arguments":[{"toString":1}]}]}',
 ])('garbage has every field all the same: %s', (text) => {
   const job = record(text)
   expect(job.text).toBe(text)
@@ -92,4 +94,12 @@ test('the queue is that in which the job was found, else the one in its payload'
   expect(record({ class: 'A', args: [], queue: 'a' }, 'b').queue).toBe('b')
   expect(record({ class: 'A', args: [], queue: 'a' }).queue).toBe('a')
   expect(record({ class: 'A', args: [] }).queue).toBe('')
+})
+
+test('lines of a backtrace that are no texts are left out, and a count of retries is a whole number', () => {
+  const job = record('{"class":"A","args":[],"error_backtrace":[{"toString":1},"a.rb:1"],"retry_count":2.5}')
+  expect([job.backtrace, job.retryCount]).toEqual([['a.rb:1'], 2])
+  expect(record('{"class":"A","args":[],"retry_count":1e400}').retryCount).toBeNull()
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+  expect(record(`{"class":"A","args":[],"tags":${deep},"jid":${deep}}`)).toMatchObject({ jid: '', tags: [] })
 })

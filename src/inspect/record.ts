@@ -48,7 +48,7 @@ export class JobRecord {
 
   get jid(): string {
     const { jid } = this.payload
-    return jid === undefined || jid === null ? '' : String(jid)
+    return typeof jid === 'object' || jid === undefined ? '' : String(jid)
   }
 
   get class(): string {
@@ -91,8 +91,7 @@ export class JobRecord {
   }
 
   get tags(): string[] {
-    const { tags } = this.payload
-    return Array.isArray(tags) ? tags.map(String) : []
+    return textsOf(this.payload.tags)
   }
 
   get createdAt(): Date | null {
@@ -117,7 +116,7 @@ export class JobRecord {
   /** The number of retries: null before the first failure, 0 after it. */
   get retryCount(): number | null {
     const { retry_count } = this.payload
-    return typeof retry_count === 'number' ? retry_count : null
+    return Number.isFinite(retry_count) ? Math.trunc(retry_count as number) : null
   }
 
   get errorClass(): string | null {
@@ -185,18 +184,23 @@ function objectOf(text: string): Record<string, unknown> {
   }
 }
 
+/** Returns the texts and numbers of a list. Not every list or object that another program wrote can become a text. */
+export function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((one) => typeof one !== 'object').map(String) : []
+}
+
 /**
  * Reads a backtrace as Sidekiq stores it: deflated JSON in base64, or a plain array up to Sidekiq 6.0.0. Returns null
  * when there is no readable backtrace.
  */
 function readBacktrace(stored: unknown): string[] | null {
-  if (Array.isArray(stored)) return stored.map(String)
+  if (Array.isArray(stored)) return textsOf(stored)
   if (typeof stored !== 'string') return null
   try {
     const lines: unknown = JSON.parse(
       inflateSync(Buffer.from(stored, 'base64'), { maxOutputLength: MOST_BYTES }).toString(),
     )
-    return Array.isArray(lines) ? lines.map(String) : null
+    return Array.isArray(lines) ? textsOf(lines) : null
   } catch {
     return null
   }

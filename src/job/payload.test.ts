@@ -166,3 +166,8 @@ test.each<[what: string, enqueued_at: unknown, wait: number | undefined]>([
   if (wait === undefined) expect(waited).toBeUndefined()
   else expect(waited).toBeCloseTo(wait, 0)
 })
+
+test('a wrapped class that is no text is ignored', () => {
+  expect(readPayload('{"class":"J","args":[],"wrapped":{"a":1}}')?.wrapped).toBeUndefined()
+  expect(readPayload('{"class":"J","args":[],"wrapped":"K"}')?.wrapped).toBe('K')
+})

@@ -269,6 +269,7 @@ export function readPayload(text: string): Payload | undefined {
   // Version 0.1 wrote hk_stalls. Jobs in queues may still have it: they are too many to be rewritten by a migration.
   if (payload.hk_stalls !== undefined) payload.hk_crashes ??= payload.hk_stalls as number
   if (typeof payload.class !== 'string' || !Array.isArray(payload.args) || !isSound(payload)) return undefined
+  if (payload.wrapped !== undefined && typeof payload.wrapped !== 'string') payload.wrapped = undefined
   const jid: unknown = payload.jid
   if (typeof jid === 'number' || typeof jid === 'bigint') payload.jid = String(jid)
   else if (typeof jid !== 'string' && jid !== undefined && jid !== null) return undefined
