@@ -119,6 +119,20 @@ onRedis('data of other programs', () => {
     ])
   })
 
+  test.each(['constructor', '__proto__'])('a queue with the name %s has a size', async (queue) => {
+    await hq.push({ class: 'J', args: [], queue })
+    expect(await hq.queueSummaries()).toMatchObject([{ name: queue, size: 1, limited: 0 }])
+  })
+
+  test('a process whose description has values of wrong types is listed without them', async () => {
+    const odd = '{"toString":1}'
+    const info = `{"labels":[${odd},"a"],"queues":[${odd},"b"],"pid":${odd},"started_at":1e300,"ordered_concurrency":${odd}}`
+    await ruby('odd:1', 'info', info)
+    const [process] = await all(hq.processes())
+    expect(process).toMatchObject({ labels: ['a'], queues: ['b'], pid: 0, orderedConcurrency: 0 })
+    expect(() => process?.startedAt.toISOString()).not.toThrow()
+  })
+
   test('a queue or process whose key has the wrong type hides only itself', async () => {
     await server.ask('SADD', 'queues', 'default', 'odd')
     await server.ask('LPUSH', 'queue:default', job(1))

@@ -77,7 +77,8 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
       this.server.readable((pipeline) => pipeline.hgetall(this.keys.limitedQueues)),
       this.#headsOf(lists.flat()),
     ])
-    const limited = (limitedQueues ?? {}) as unknown as Record<string, string>
+    // A queue may have any name.
+    const limited = new Map(Object.entries((limitedQueues ?? {}) as unknown as Record<string, string>))
     let read = 0
     return names.map((name, i) => {
       const first = read
@@ -85,7 +86,7 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
       const of = heads.slice(first, read)
       const size = of.reduce((sum, [length]) => sum + length, 0)
       const [next = null, ...others] = of.flatMap(([, text]) => (text === null ? [] : [text]))
-      return { name, size, limited: Number(limited[name] ?? 0), next, ...(others.length > 0 ? { others } : {}) }
+      return { name, size, limited: Number(limited.get(name) ?? 0), next, ...(others.length > 0 ? { others } : {}) }
     })
   }
 
