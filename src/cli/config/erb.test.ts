@@ -33,6 +33,10 @@ test.for<[code: string, value: string]>([
   expect(expandErb(`<%=${code}-%>`, ENV)).toBe(value)
 })
 
+test('a variable may have any name', () => {
+  expect(expandErb("<%= ENV['constructor'] || 5 %> <%= ENV.fetch('toString', 6) %>", ENV)).toBe('5 6')
+})
+
 test('expands values, keys and strings, removes comments and keeps line numbers', () => {
   const text = `<%# a comment
   of two lines %>
@@ -44,7 +48,16 @@ literally: <%% %%>`
 
 describe('anything but a look-up is refused with its line and text', () => {
   const calculated = ["ENV['N'].to_i * 2", "ENV['N'] == '7' ? 1 : 2", "ENV['N'].upcase", 'ENV["#{name}_N"]', '5', '']
-  const others = ['Random.rand(5)', 'ENV[name]', 'ENV.to_h', 'Rails.env', '`hostname`', "ENV['N'"]
+  const others = [
+    'Random.rand(5)',
+    "ENV['NONE'] || toString",
+    "ENV['N'].constructor",
+    'ENV[name]',
+    'ENV.to_h',
+    'Rails.env',
+    '`hostname`',
+    "ENV['N'",
+  ]
   const missing = ["ENV.fetch('NONE')", "Integer(ENV['NONE'])"]
 
   test.for([...calculated, ...others, ...missing])('<%%= %s %%>', (code) => {

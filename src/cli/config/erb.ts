@@ -87,7 +87,8 @@ class Expression {
     for (;;) {
       const safely = this.#skip('&.')
       if (!safely && !this.#skip('.')) return value
-      const method = METHODS[this.#next()]
+      const name = this.#next()
+      const method = Object.hasOwn(METHODS, name) ? METHODS[name] : undefined
       if (!method) throw new Error(ONLY)
       if (!safely || value !== null) value = method(value)
     }
@@ -101,7 +102,7 @@ class Expression {
       return wholeNumber(this.#until(')'))
     }
     if (token === 'ENV') return this.#lookUp()
-    if (token in LITERALS) return LITERALS[token] as Value
+    if (Object.hasOwn(LITERALS, token)) return LITERALS[token] as Value
     if (/^\d/.test(token)) return Number(token)
     if (/^['"]/.test(token)) return textOf(token)
     if (/^:\w/.test(token)) return token.slice(1)
@@ -113,7 +114,7 @@ class Expression {
     if (this.#skip('[')) {
       const name = this.#name()
       this.#expect(']')
-      return this.#env[name] ?? null
+      return this.#variable(name) ?? null
     }
     this.#expect('.')
     this.#expect('fetch')
@@ -122,10 +123,14 @@ class Expression {
     let fallback = this.#skip(',') ? this.#alternatives() : undefined
     this.#expect(')')
     if (this.#skip('{')) fallback = this.#until('}')
-    const value = this.#env[name] ?? fallback
+    const value = this.#variable(name) ?? fallback
     if (value === undefined)
       throw new Error(`the environment variable ${name} is not set, and the file has no fallback for it`)
     return value
+  }
+
+  #variable(name: string): string | undefined {
+    return Object.hasOwn(this.#env, name) ? this.#env[name] : undefined
   }
 
   #name(): string {

@@ -166,3 +166,21 @@ describe('errors name the file and line', () => {
     expect(wrong).toThrow(expect.objectContaining({ message: expect.not.stringContaining('secret') }))
   })
 })
+
+test.each(['constructor', 'toString', '__proto__'])('a key with the name %s belongs to the app', (key) => {
+  const { custom, settings } = read(`${key}: 5\nconcurrency: 3`)
+  expect(Object.entries(custom)).toEqual([[key, 5]])
+  expect(settings).toEqual({ concurrency: 3 })
+})
+
+const UNREADABLE: [text: string, says: RegExp][] = [
+  ['queues: &a [*a]', /x\.yml: an alias stands inside its own anchor/],
+  ['alerts: &a { to: *a }', /x\.yml: an alias stands inside its own anchor/],
+  ['queues: [{ "toString": 1 }]', /x\.yml:1: queues: A queue must be name, or name,weight/],
+  ['queues: [[[a], 2]]', /x\.yml:1: queues: A queue must be name, or name,weight/],
+  [`own: ${'['.repeat(2000)}${']'.repeat(2000)}`, /x\.yml has more than 200 lists/],
+]
+
+test('a value that can never be read is refused with its place', () => {
+  for (const [text, says] of UNREADABLE) expect(() => read(text)).toThrow(says)
+})

@@ -52,31 +52,39 @@ export function readConfig(
   const file: ConfigFile = { path, settings: {}, custom: {}, notes: repeated }
   for (const [key, value] of Object.entries(merged)) {
     if (IGNORED.includes(key) || value === null || value === undefined) continue
-    const setting = SETTING_OF[key]
+    const setting = SETTING_OF.get(key)
     if (setting) {
       const line = lineOf(key in section ? [name, key] : [key])
       Object.assign(file.settings, { [setting]: read(setting, value, `${path}${line}: ${key}`) })
       continue
     }
-    file.custom[key] = value
-    const meant = key in KEYS_WITHOUT_EFFECT ? undefined : meantBy(key, Object.keys(SETTING_OF))
+    Object.defineProperty(file.custom, key, { value, writable: true, enumerable: true, configurable: true })
+    const why = Object.hasOwn(KEYS_WITHOUT_EFFECT, key) ? KEYS_WITHOUT_EFFECT[key] : undefined
+    const meant = why ? undefined : meantBy(key, SETTING_OF.keys())
     if (meant) file.notes.push(`${key} is unknown; did you mean ${meant}? The app finds it in hq.settings`)
-    if (KEYS_WITHOUT_EFFECT[key]) file.notes.push(`${key}: ${KEYS_WITHOUT_EFFECT[key]}`)
+    if (why) file.notes.push(`${key}: ${why}`)
   }
   return file
 }
 
 function contentOf(path: string, document: Document): unknown {
+  let content: unknown
   try {
-    return document.toJS()
+    content = document.toJS()
   } catch (thrown) {
     // The YAML has an undefined alias, or too many aliases.
     throw new CliError(`${path}: ${(thrown as Error).message}`, 2)
   }
+  try {
+    JSON.stringify(content)
+    return content
+  } catch {
+    throw new CliError(`${path}: an alias stands inside its own anchor`, 2)
+  }
 }
 
-const SETTING_OF: Record<string, SettingName> = Object.fromEntries(
-  NAMES.flatMap((name) => {
+const SETTING_OF = new Map(
+  NAMES.flatMap((name): [string, SettingName][] => {
     const { key } = SETTINGS[name]
     return key === undefined ? [] : [[key, name]]
   }),
@@ -138,6 +146,8 @@ interface Parsed {
 }
 
 function parse(path: string, text: string): Parsed {
+  // The parser would overflow the stack, which may end the process.
+  if (/(?:[[{]\s*){201}/.test(text)) throw new CliError(`${path} has more than 200 lists inside of each other`, 2)
   const lines = new LineCounter()
   // Ruby reads YAML 1.1 with `<<`, and the last of two equal keys counts.
   const document = parseDocument(text, {

@@ -274,10 +274,11 @@ function readQueues(value: unknown): QueueOption[] {
   const list = Array.isArray(value) ? value : [value]
   if (list.length === 0) throw new InvalidArgumentError('It must name at least one queue.')
   return list.map((queue) => {
-    const parts = (Array.isArray(queue) ? queue : String(queue).split(',')).map((part) => String(part).trim())
+    const words = Array.isArray(queue) ? queue : typeof queue === 'object' ? [] : String(queue).split(',')
+    // What is no word is refused as an empty name or weight.
+    const parts = words.map((part) => (typeof part === 'object' ? '' : String(part).trim()))
     const [name, weight] = parts
-    const known = typeof queue !== 'object' || Array.isArray(queue)
-    if (!known || !name || parts.length > 2 || (weight !== undefined && !/^\d+$/.test(weight))) {
+    if (!name || parts.length > 2 || (weight !== undefined && !/^\d+$/.test(weight))) {
       const shown = typeof queue === 'string' ? queue : JSON.stringify(queue)
       throw new InvalidArgumentError(`A queue must be name, or name,weight with a whole number (got ${shown}).`)
     }
