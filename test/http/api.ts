@@ -1,4 +1,4 @@
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import type { Highkiq, HighkiqOptions } from 'highkiq'
 import { createHandler, type FetchHandler, type HttpOptions, serve } from 'highkiq/http'
@@ -109,6 +109,9 @@ export function apiDocument(): Promise<{ document: Document; ajv: Ajv2020 }> {
 /** Returns a schema whose references work outside the document. */
 const alone = (schema: object): object => JSON.parse(JSON.stringify(schema).replaceAll('"#/components/schemas/', '"'))
 
+/** The compiled schemas of the document: compiling takes longer than a request. */
+const validators = new Map<object, ValidateFunction>()
+
 /** Checks an answer against the document. @throws what differs */
 export async function checkAnswer(method: string, path: string, response: Response, text: string): Promise<void> {
   const { document, ajv } = await apiDocument()
@@ -129,7 +132,8 @@ export async function checkAnswer(method: string, path: string, response: Respon
     return
   }
   if (type !== 'application/json' || method === 'HEAD') return
-  const validate = ajv.compile(alone(schema))
+  const validate = validators.get(schema) ?? ajv.compile(alone(schema))
+  validators.set(schema, validate)
   if (validate(JSON.parse(text))) return
   throw new Error(`${method} ${path} ${status}: ${ajv.errorsText(validate.errors)}\n${text}`)
 }

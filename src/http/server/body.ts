@@ -24,12 +24,12 @@ export function typeOf(request: Request): string {
 
 /** @throws UNSUPPORTED_TYPE */
 export function checkType(request: Request, { body }: Route): void {
+  if (!body) return
   const encoding = request.headers.get('content-encoding')
   if (encoding && encoding.toLowerCase() !== 'identity') {
     const message = `Content-Encoding must be identity (got ${encoding}): send the body uncompressed`
     throw new HighkiqError('UNSUPPORTED_TYPE', message)
   }
-  if (!body) return
   const type = typeOf(request)
   const types = Object.keys(body.content)
   if (types.includes(type)) return
