@@ -34,6 +34,7 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL', Record<st
       full: ['cron', 'large-batches', 'lease', 'ordered-crash', 'ordered-faults', 'signals', 'threads', 'trouble'],
     },
     'test/examples': { rest: 'full' },
+    'test/fuzz': { rest: 'full' },
     'test/http': { rest: 'fast', full: ['document-lint', 'grafana'] },
     'test/inspect': { rest: 'fast' },
     'test/interop': { rest: 'full' },
@@ -61,6 +62,7 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL', Record<st
       // What befalls a file; what names its stores itself; what no store has a part in.
       none: ['trouble', 'lease', 'threads', 'signals', 'cron'],
     },
+    'test/fuzz': { rest: 'full', none: ['arguments', 'config', 'cursors', 'files', 'http'] },
     'test/http': { rest: 'nightly', fast: ['jobs'], none: ['dashboard', 'document-lint', 'grafana', 'mounts', 'page'] },
     'test/inspect': { rest: 'nightly', fast: ['all-jobs', 'queues'] },
     'test/otel': { rest: 'fast' },
@@ -75,6 +77,7 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL', Record<st
       full: ['crash', 'failure', 'metrics', 'push', 'stop', 'two-leaders'],
       none: ['trouble', 'lease', 'threads', 'signals', 'cron'],
     },
+    'test/fuzz': { rest: 'nightly', none: ['arguments', 'config', 'cursors', 'files', 'http'] },
     'test/inspect': { rest: 'nightly' },
     'test/tasks': { rest: 'nightly', none: ['bad-files', 'import'] },
   },
