@@ -1,7 +1,7 @@
 // What the shop did before it was photographed: an hour of figures, a month of days, a deploy that broke something.
 import { randomBytes } from 'node:crypto'
 import { LABELS } from '../../dist/metrics/collector.js'
-import { openDriver } from '../../dist/store/sqlite/file/driver.js'
+import { openDriver } from '../../dist/store/sqlite/file/open-driver.js'
 import { JOBS } from './shop.js'
 
 const MINUTE = 60_000

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, onTestFinished } from 'vitest'
-import { openDriver } from '#dist/store/sqlite/file/driver.js'
+import { openDriver } from '#dist/store/sqlite/file/open-driver.js'
 import { newSchema, sharedPostgres } from '../postgres/server.ts'
 import { onPostgres } from '../postgres/suite.ts'
 import { contents } from '../redis/census.ts'

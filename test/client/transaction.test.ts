@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { Highkiq } from 'highkiq'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { SqlConnection } from '#dist/store/contract.js'
-import { openDriver } from '#dist/store/sqlite/file/driver.js'
+import { openDriver } from '#dist/store/sqlite/file/open-driver.js'
 import { type Bench, bench, Collector, storeOfSuite, until } from '../engine/bench.ts'
 
 /** PostgreSQL has another form: test/postgres/transaction.test.ts. */

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openDriver } from '#dist/store/sqlite/file/driver.js'
+import { openDriver } from '#dist/store/sqlite/file/open-driver.js'
 import type { StoreFactory } from './factory.ts'
 
 /** A database file of its own for each store, as an application has it. */

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs'
 import type { PushError } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import type { PushItem, Renewer } from '#dist/store/contract.js'
-import { type Driver, openDriver } from '#dist/store/sqlite/file/driver.js'
+import type { Driver } from '#dist/store/sqlite/file/driver.js'
+import { openDriver } from '#dist/store/sqlite/file/open-driver.js'
 import { type Bench, bench, Child, Collector, gate, until } from './bench.ts'
 
 /** Uses the file as another program would. */

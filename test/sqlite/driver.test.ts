@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Driver, openDriver } from '#dist/store/sqlite/file/driver.js'
+import type { Driver } from '#dist/store/sqlite/file/driver.js'
+import { openDriver } from '#dist/store/sqlite/file/open-driver.js'
 
 /** Two connections to a new file with the table `t`, which do not wait while it is locked. */
 async function twoConnections(): Promise<{ holder: Driver; other: Driver }> {

@@ -7,7 +7,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { Highkiq } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
-import { openDriver } from '#dist/store/sqlite/file/driver.js'
+import { openDriver } from '#dist/store/sqlite/file/open-driver.js'
 import { StoreFile } from '#dist/store/sqlite/file/store-file.js'
 
 function newFolder(): string {

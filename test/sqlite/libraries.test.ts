@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
-import { driverName, openDriver } from '#dist/store/sqlite/file/driver.js'
 import { isOpenTwice } from '#dist/store/sqlite/file/libraries.js'
+import { driverName, openDriver } from '#dist/store/sqlite/file/open-driver.js'
 import { Collector } from '../engine/bench.ts'
 
 /** Only Linux tells which files a process has open, and Node 20 has one library. */

@@ -8,7 +8,7 @@ import { Highkiq } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import { Checkpoints } from '#dist/store/sqlite/file/checkpoints.js'
 import { Database } from '#dist/store/sqlite/file/database.js'
-import { openDriver } from '#dist/store/sqlite/file/driver.js'
+import { openDriver } from '#dist/store/sqlite/file/open-driver.js'
 import { Writer } from '#dist/store/sqlite/file/writer.js'
 
 /** The number of megabytes to write; the long form has 1,000, as in an hour. */

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Driver, openDriver } from '#dist/store/sqlite/file/driver.js'
+import type { Driver } from '#dist/store/sqlite/file/driver.js'
+import { openDriver } from '#dist/store/sqlite/file/open-driver.js'
 import { bench, until } from '../engine/bench.ts'
 
 /** Tables, an index, a view and a trigger with names that Highkiq's own had before they got a prefix. */

@@ -7,7 +7,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
 import { Checkpoints } from '#dist/store/sqlite/file/checkpoints.js'
 import { Database } from '#dist/store/sqlite/file/database.js'
-import { type Driver, openDriver } from '#dist/store/sqlite/file/driver.js'
+import type { Driver } from '#dist/store/sqlite/file/driver.js'
+import { openDriver } from '#dist/store/sqlite/file/open-driver.js'
 import { StoreFile } from '#dist/store/sqlite/file/store-file.js'
 
 const LONG_MS = 60_000

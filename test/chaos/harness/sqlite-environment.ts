@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, statfsSync, statSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Driver, openDriver } from '#dist/store/sqlite/file/driver.js'
+import type { Driver } from '#dist/store/sqlite/file/driver.js'
+import { openDriver } from '#dist/store/sqlite/file/open-driver.js'
 import { type Environment, FAULT_MS, type Fault, type Figures, millisecondsOf } from './fault.ts'
 
 /** The size of the disk in megabytes; each job needs less than a kilobyte. */

@@ -3,7 +3,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { CheckpointAnswer, CheckpointThreadData } from './checkpoints.ts'
-import { openDriver } from './driver.ts'
+import { openDriver } from './open-driver.ts'
 
 /** Milliseconds for which the thread waits for the write lock and for readers; nobody can write meanwhile. */
 const TRUNCATE_MS = 150

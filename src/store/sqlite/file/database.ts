@@ -2,9 +2,10 @@
 
 import { HighkiqError, messageOf } from '../../../job/errors.ts'
 import type { SqlConnection } from '../../contract.ts'
-import { type Driver, type DriverName, openDriver, type Statement, type Value } from './driver.ts'
+import type { Driver, DriverName, Statement, Value } from './driver.ts'
 import { dropped, full, tooNew, tooOld, unusable, versionLost } from './errors.ts'
 import { statementsFrom } from './migration-plan.ts'
+import { openDriver } from './open-driver.ts'
 import { hasOldTables, OLDEST_VERSION, SCHEMA_VERSION, storedVersion, versionIn } from './schema-version.ts'
 
 export interface DatabaseOptions {

@@ -5,9 +5,9 @@ import { dirname, resolve } from 'node:path'
 import { megabytes } from '../../../job/plural.ts'
 import { type Check, type Finding, runChecks } from '../../contract.ts'
 import type { DatabaseOptions } from './database.ts'
-import { driverName } from './driver.ts'
 import { isOpenTwice, ONE_LIBRARY, openedTwice, otherLibraries } from './libraries.ts'
 import { readVersion } from './migration-plan.ts'
+import { driverName } from './open-driver.ts'
 import { OLDEST_VERSION, SCHEMA_VERSION } from './schema-version.ts'
 
 const LITTLE_BYTES = 1e9

@@ -4,8 +4,9 @@ import { statSync } from 'node:fs'
 import { HighkiqError } from '../../../job/errors.ts'
 import type { MigrationPlan } from '../../contract.ts'
 import { migrations, schema } from '../sql.generated.ts'
-import { type Driver, type DriverName, openDriver } from './driver.ts'
+import type { Driver, DriverName } from './driver.ts'
 import { tooNew, tooOld, unusable } from './errors.ts'
+import { openDriver } from './open-driver.ts'
 import { OLDEST_VERSION, SCHEMA_VERSION, versionIn } from './schema-version.ts'
 
 /** Returns what runs, in one transaction, in a file with the schema of this version; 0: it has no tables of Highkiq. */
