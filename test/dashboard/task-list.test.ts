@@ -59,7 +59,7 @@ inBrowser('the list of tasks', (open) => {
     const bar = page.getByRole('region', { name: 'Selected tasks' })
     for (const name of ['Monday', 'Tuesday']) await row(name).getByRole('checkbox').check()
     await bar.getByText('2 tasks selected').waitFor()
-    expect(await bar.locator('.acts button').allTextContents()).toEqual(['Pause 1', 'Resume 1', 'Cancel… 2'])
+    expect(await bar.locator('.actions button').allTextContents()).toEqual(['Pause 1', 'Resume 1', 'Cancel… 2'])
     await bar.getByRole('button', { name: 'Resume 1' }).click()
     await page.getByText('1 task is resumed').waitFor()
     expect(await states()).toMatchObject({ Monday: 'running', Tuesday: 'running' })

@@ -96,7 +96,7 @@ function Dialog({
             />
           </label>
         )}
-        <div class="acts">
+        <div class="actions">
           <button type="button" class="btn" onClick={() => answer(false)}>
             {keep ?? t('confirm.keep')}
           </button>

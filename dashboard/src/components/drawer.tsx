@@ -13,7 +13,7 @@ interface DrawerProps {
   about?: ComponentChildren
   children: ComponentChildren
   /** The action buttons. */
-  acts?: ComponentChildren
+  actions?: ComponentChildren
   onClose(): void
   onPrevious?: (() => void) | undefined
   onNext?: (() => void) | undefined
@@ -31,7 +31,7 @@ export function Split({ children, drawer }: { children: ComponentChildren; drawe
   )
 }
 
-export function Drawer({ label, title, about, children, acts, onClose, onPrevious, onNext }: DrawerProps) {
+export function Drawer({ label, title, about, children, actions, onClose, onPrevious, onNext }: DrawerProps) {
   useEffect(() => {
     const close = (event: KeyboardEvent) => {
       if (event.key === 'Escape' && !document.querySelector('dialog[open]')) onClose()
@@ -70,7 +70,7 @@ export function Drawer({ label, title, about, children, acts, onClose, onPreviou
         {about}
       </header>
       <div class="scrolly">{children}</div>
-      {acts && <footer>{acts}</footer>}
+      {actions && <footer>{actions}</footer>}
     </aside>
   )
 }

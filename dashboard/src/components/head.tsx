@@ -48,7 +48,7 @@ export function Head({ title: name, count, pill, facts = [], children }: HeadPro
           </p>
         )}
       </div>
-      {children && <div class="acts">{children}</div>}
+      {children && <div class="actions">{children}</div>}
     </div>
   )
 }

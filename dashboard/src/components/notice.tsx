@@ -11,10 +11,10 @@ interface EmptyProps {
   title: string
   children?: ComponentChildren
   /** Buttons and links. */
-  acts?: ComponentChildren
+  actions?: ComponentChildren
 }
 
-export function Empty({ icon, title, children, acts }: EmptyProps) {
+export function Empty({ icon, title, children, actions }: EmptyProps) {
   return (
     <div class="empty">
       <span class="art">
@@ -22,7 +22,7 @@ export function Empty({ icon, title, children, acts }: EmptyProps) {
       </span>
       <b>{title}</b>
       <p>{children}</p>
-      {acts && <div class="acts">{acts}</div>}
+      {actions && <div class="actions">{actions}</div>}
     </div>
   )
 }
@@ -38,7 +38,7 @@ export function ErrorNote({ error, onRetry }: { error: ApiError; onRetry?: () =>
         </p>
       </div>
       {onRetry && (
-        <span class="acts">
+        <span class="actions">
           <button type="button" class="btn s" onClick={onRetry}>
             {t('error.again')}
           </button>

@@ -36,7 +36,7 @@ export function Paging({ next, children }: PagingProps) {
   return (
     <div class="more">
       <span>{children}</span>
-      <span class="acts">
+      <span class="actions">
         <button type="button" class="btn s" disabled={query.back === undefined} onClick={back}>
           <Icon name="left" />
           {t('paging.back')}

@@ -99,7 +99,7 @@ function List() {
           </li>
         ))}
       </ul>
-      <div class="acts">
+      <div class="actions">
         <button type="button" class="btn" onClick={close}>
           {t('drawer.close')}
         </button>

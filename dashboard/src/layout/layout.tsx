@@ -56,7 +56,7 @@ function Trouble() {
             : t('down.never', { at: exact(downSince.value ?? new Date()) })}
         </p>
       </div>
-      <span class="acts">
+      <span class="actions">
         <button type="button" class="btn s" onClick={() => void poll()}>
           {t('error.again')}
         </button>
@@ -87,7 +87,7 @@ function More({ onClose }: { onClose(): void }) {
         ))}
       </ul>
       <Foot />
-      <div class="acts">
+      <div class="actions">
         <button type="button" class="btn" onClick={onClose}>
           {t('drawer.close')}
         </button>

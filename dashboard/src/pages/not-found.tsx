@@ -11,7 +11,7 @@ export function Nowhere() {
         <Empty
           icon="search"
           title={t('nowhere.title')}
-          acts={
+          actions={
             <a class="btn" href={at('/')}>
               {t('nav.overview')}
             </a>

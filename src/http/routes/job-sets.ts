@@ -58,11 +58,11 @@ const reschedule: Action = {
   isTimed: true,
 }
 
-const SETS: Record<JobSetName, { what: string; acts: Record<string, Action> }> = {
-  retries: { what: 'jobs that failed and will be retried', acts: { retry, kill, delete: remove, reschedule } },
-  scheduled: { what: 'jobs that run later', acts: { addToQueue, kill, delete: remove, reschedule } },
-  dead: { what: 'jobs that used up their retries', acts: { retry, delete: remove } },
-  finished: { what: 'jobs that are done and are kept', acts: { addToQueue, delete: remove } },
+const SETS: Record<JobSetName, { what: string; actions: Record<string, Action> }> = {
+  retries: { what: 'jobs that failed and will be retried', actions: { retry, kill, delete: remove, reschedule } },
+  scheduled: { what: 'jobs that run later', actions: { addToQueue, kill, delete: remove, reschedule } },
+  dead: { what: 'jobs that used up their retries', actions: { retry, delete: remove } },
+  finished: { what: 'jobs that are done and are kept', actions: { addToQueue, delete: remove } },
 }
 
 const setOf = (hq: Highkiq, word: JobSetName): JobSet => hq[word]
@@ -85,9 +85,9 @@ export const FILTER = {
 const GROUPING = { most: 100_000, ms: 200 }
 
 function routesOf(word: JobSetName): Route[] {
-  const { what, acts } = SETS[word]
+  const { what, actions } = SETS[word]
   const path = `/api/v1/${word}`
-  const names = Object.entries(acts)
+  const names = Object.entries(actions)
   const noun = capitalized(word)
   return [
     get(path, {

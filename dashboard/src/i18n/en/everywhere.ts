@@ -30,7 +30,7 @@ export const everywhere = {
   'nowhere.what': 'The page may be gone, or the address may be mistyped.',
   nothingMatches: 'Nothing matches',
   clearFilters: 'Clear filters',
-  acts: 'Actions',
+  actions: 'Actions',
   searched: { one: '{n} was searched', other: '{n} were searched' },
   chosen: { one: '{n} selected', other: '{n} selected' },
   'chosen.title': 'Selection',

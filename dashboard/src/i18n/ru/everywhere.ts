@@ -31,7 +31,7 @@ export const everywhere: TextsOf<typeof english> = {
   'nowhere.what': 'Возможно, этого уже нет, или в адресе ошибка.',
   nothingMatches: 'Ничего не найдено',
   clearFilters: 'Сбросить фильтры',
-  acts: 'Действия',
+  actions: 'Действия',
   searched: { one: 'Просмотрено: {n}', few: 'Просмотрено: {n}', many: 'Просмотрено: {n}', other: 'Просмотрено: {n}' },
   chosen: { one: 'Выбрано: {n}', few: 'Выбрано: {n}', many: 'Выбрано: {n}', other: 'Выбрано: {n}' },
   'chosen.title': 'Выбранное',

@@ -31,7 +31,7 @@ export const everywhere: TextsOf<typeof english> = {
   'nowhere.what': '该地址可能指向已不存在的内容，或输入有误。',
   nothingMatches: '没有匹配项',
   clearFilters: '清除筛选',
-  acts: '操作',
+  actions: '操作',
   searched: { other: '已查看 {n} 项' },
   chosen: { other: '已选择 {n} 项' },
   'chosen.title': '选择',

@@ -82,11 +82,11 @@ function columns(reload: () => Promise<void>): Column<Batch>[] {
     ...(about.value?.readOnly === false
       ? [
           {
-            name: 'acts',
-            title: <span class="vh">{t('acts')}</span>,
+            name: 'actions',
+            title: <span class="vh">{t('actions')}</span>,
             class: 'num',
             cell: (batch: Batch) => (
-              <span class="acts-cell">
+              <span class="actions-cell">
                 <Cancel batch={batch} reload={reload} small />
               </span>
             ),

@@ -33,7 +33,7 @@ export function Processes({ all, reload }: ProcessesProps) {
 export function ServingProcesses({ all, reload }: ProcessesProps) {
   const slots: Column<Process> = {
     name: 'slots',
-    title: <span class="vh">{t('acts')}</span>,
+    title: <span class="vh">{t('actions')}</span>,
     class: 'num',
     cell: (process) => <SlotsButton process={process} reload={reload} />,
   }
@@ -113,10 +113,10 @@ function columns(reload: () => Promise<void>): Column<Process>[] {
     ...(about.value?.readOnly === false
       ? [
           {
-            name: 'acts',
-            title: <span class="vh">{t('acts')}</span>,
+            name: 'actions',
+            title: <span class="vh">{t('actions')}</span>,
             class: 'num',
-            cell: (process: Process) => <ProcessActs process={process} reload={reload} />,
+            cell: (process: Process) => <ProcessActions process={process} reload={reload} />,
           },
         ]
       : []),
@@ -128,11 +128,11 @@ interface ProcessProps {
   reload(): Promise<void>
 }
 
-function ProcessActs({ process, reload }: ProcessProps) {
+function ProcessActions({ process, reload }: ProcessProps) {
   const { identity, quiet, embedded, busy } = process
   if (embedded) {
     return (
-      <span class="acts-cell">
+      <span class="actions-cell">
         <span class="dim">{t('busy.embedded')}</span>
         <SlotsButton process={process} reload={reload} />
       </span>
@@ -154,7 +154,7 @@ function ProcessActs({ process, reload }: ProcessProps) {
     if (yes) await send('stop')
   }
   return (
-    <span class="acts-cell">
+    <span class="actions-cell">
       <SlotsButton process={process} reload={reload} />
       <button type="button" class="btn s" disabled={quiet} onClick={() => void send('quiet')}>
         {t('busy.quiet')}

@@ -71,8 +71,8 @@ function columns(reload: () => Promise<void>): Column<RunningJob>[] {
     ...(about.value?.readOnly === false
       ? [
           {
-            name: 'acts',
-            title: <span class="vh">{t('acts')}</span>,
+            name: 'actions',
+            title: <span class="vh">{t('actions')}</span>,
             class: 'num',
             cell: (job: RunningJob) => (
               <button type="button" class="btn s risk" data-row-key="D" onClick={() => void cancel(job, reload)}>

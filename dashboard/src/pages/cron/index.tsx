@@ -131,23 +131,23 @@ function columns(reload: () => Promise<void>, addressOf: (name: string) => strin
     ...(about.value?.readOnly === false
       ? [
           {
-            name: 'acts',
-            title: <span class="vh">{t('acts')}</span>,
+            name: 'actions',
+            title: <span class="vh">{t('actions')}</span>,
             class: 'num',
-            cell: (entry: CronEntry) => <CronActs entry={entry} reload={reload} />,
+            cell: (entry: CronEntry) => <CronActions entry={entry} reload={reload} />,
           },
         ]
       : []),
   ]
 }
 
-function CronActs({ entry: { name, paused }, reload }: { entry: CronEntry; reload(): Promise<void> }) {
+function CronActions({ entry: { name, paused }, reload }: { entry: CronEntry; reload(): Promise<void> }) {
   const act = async (what: 'run' | 'pause' | 'resume') => {
     await reportOutcome(sendRequest('POST', `/cron/${encoded(name)}/${what}`), () => t(`cron.did.${what}`, { name }))
     await reload()
   }
   return (
-    <span class="acts-cell">
+    <span class="actions-cell">
       <button type="button" class="btn s" onClick={() => void act('run')}>
         {t('cron.run')}
       </button>

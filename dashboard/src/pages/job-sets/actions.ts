@@ -6,7 +6,7 @@ import { confirm } from '../../components/confirm.tsx'
 import { reportOutcome, showToast, type ToastText } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 import { askWhen, type Later } from '../job/later.tsx'
-import type { ActName, SetName } from './kinds.ts'
+import type { ActionName, SetName } from './kinds.ts'
 
 /** The members of a job that actions need. */
 export type Target = Pick<JobSetEntry, 'jid' | 'key' | 'class' | 'queue'>
@@ -14,7 +14,7 @@ export type Target = Pick<JobSetEntry, 'jid' | 'key' | 'class' | 'queue'>
 /** Returns true when the action was confirmed and sent. `undone` is called when the user undoes it. */
 export async function act(
   set: SetName,
-  name: ActName,
+  name: ActionName,
   jobs: readonly Target[],
   undone: () => unknown,
 ): Promise<boolean> {
@@ -31,7 +31,7 @@ export async function act(
   return true
 }
 
-function requestOf(set: SetName, name: ActName, jobs: readonly Target[], later: Later | object): Promise<Acted> {
+function requestOf(set: SetName, name: ActionName, jobs: readonly Target[], later: Later | object): Promise<Acted> {
   return sendRequest<Acted>('POST', `/${set}/${name}`, { jobs: jobs.map(({ jid, key }) => ({ jid, key })), ...later })
 }
 
@@ -62,7 +62,7 @@ export function partsOf(jobs: readonly Target[]): { name: string; count: number 
     .slice(0, MOST_PARTS)
 }
 
-export function toastOf(name: ActName, { done, refused, error }: Acted): ToastText {
+export function toastOf(name: ActionName, { done, refused, error }: Acted): ToastText {
   const text = t(`sets.done.${name}`, { n: done })
   if (refused === 0) return { text }
   return { text: `${text} ${t('sets.refused', { n: refused, why: error ?? '' })}`, isRefusal: true }

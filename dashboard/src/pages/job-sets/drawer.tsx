@@ -6,9 +6,9 @@ import { encoded } from '../../base.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { JobDrawer } from '../job/drawer.tsx'
-import { ActButtons } from './action-buttons.tsx'
+import { ActionButtons } from './action-buttons.tsx'
 import { act } from './actions.ts'
-import { type ActName, KINDS, type SetName } from './kinds.ts'
+import { type ActionName, KINDS, type SetName } from './kinds.ts'
 import { jidOf, type Row } from './row.ts'
 
 interface SetDrawerProps {
@@ -46,7 +46,7 @@ export function SetDrawer({ set, id, rows, onDone }: SetDrawerProps) {
   // When the job has left the list, the next row has moved to its position.
   const next = go(rows[row ? position + 1 : position])
   const close = () => change({ job: null })
-  const run = async (name: ActName, job: JobDetail) => {
+  const run = async (name: ActionName, job: JobDetail) => {
     setActing(true)
     const isDone = await act(set, name, [job], onDone)
     setActing(false)
@@ -65,7 +65,7 @@ export function SetDrawer({ set, id, rows, onDone }: SetDrawerProps) {
       onClose={close}
       onPrevious={previous}
       onNext={next}
-      actions={(job) => <ActButtons acts={KINDS[set].acts} isFoot onAct={(name) => run(name, job)} />}
+      actions={(job) => <ActionButtons actions={KINDS[set].actions} isFoot onAct={(name) => run(name, job)} />}
     />
   )
 }

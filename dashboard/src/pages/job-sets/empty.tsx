@@ -26,7 +26,7 @@ export function Nothing({ set, isNarrow, size, scanned, next }: NothingProps) {
       <Empty
         icon="search"
         title={t(next === null ? 'sets.noMatch' : 'sets.noMatchYet')}
-        acts={
+        actions={
           <button type="button" class="btn" onClick={clear}>
             {t('sets.clear')}
           </button>
@@ -43,7 +43,7 @@ export function Nothing({ set, isNarrow, size, scanned, next }: NothingProps) {
     <Empty
       icon={set === 'scheduled' ? 'scheduled' : 'check'}
       title={t(`sets.none.${set}`)}
-      acts={
+      actions={
         set === 'retries' && dead > 0 ? (
           <a class="btn" href={at('/dead')}>
             {t('sets.seeDead', { n: dead })}

@@ -19,12 +19,12 @@ import { useQuery } from '../../live/use-query.ts'
 import { isOverdue } from '../job/detail.tsx'
 import { AskingWhen } from '../job/later.tsx'
 import { act } from './actions.ts'
-import { AllActs } from './all-acts.tsx'
+import { BulkActions } from './bulk-actions.tsx'
 import { SetDrawer } from './drawer.tsx'
 import { Nothing } from './empty.tsx'
 import { type Filter, filterIn, isFiltered } from './filter.ts'
 import { Groups } from './groups.tsx'
-import { type ActName, KINDS, type SetName } from './kinds.ts'
+import { type ActionName, KINDS, type SetName } from './kinds.ts'
 import { MoreFilters } from './more-filters.tsx'
 import { rowsOf } from './row.ts'
 import { Rows } from './rows.tsx'
@@ -69,7 +69,7 @@ function SetPage({ set }: { set: SetName }) {
     reload()
   }
   const some = rows.filter(({ id }) => chosen.has(id)).map(({ job }) => job)
-  const labelOf = (name: ActName) => t(`sets.head.${name as 'retry'}${isNarrow ? '.matching' : ''}`)
+  const labelOf = (name: ActionName) => t(`sets.head.${name as 'retry'}${isNarrow ? '.matching' : ''}`)
   return (
     <Split drawer={query.job !== undefined && <SetDrawer set={set} id={query.job} rows={rows} onDone={reload} />}>
       <Head
@@ -85,8 +85,8 @@ function SetPage({ set }: { set: SetName }) {
         ]}
       >
         {isAllowed && size !== 0 && (
-          <AllActs
-            acts={kind.acts.filter(({ isForAll }) => isForAll)}
+          <BulkActions
+            actions={kind.actions.filter(({ isForAll }) => isForAll)}
             labelOf={labelOf}
             onAct={(name) => void doAll(name as SweepName)}
           />
@@ -102,7 +102,7 @@ function SetPage({ set }: { set: SetName }) {
             all={{ ...all, isNarrow }}
             isAll={isAll}
             canAll={all.count === null || all.count > some.length}
-            acts={kind.acts}
+            actions={kind.actions}
             onAll={() => chooseAll()}
             onNone={() => choose(new Set())}
             onAct={async (name) => {

@@ -5,10 +5,10 @@ import type { IconName } from '../../components/icon.tsx'
 import type { Word } from '../../i18n/index.ts'
 
 export type SetName = 'retries' | 'scheduled' | 'dead' | 'finished'
-export type ActName = 'retry' | 'addToQueue' | 'reschedule' | 'kill' | 'delete' | 'cancel'
+export type ActionName = 'retry' | 'addToQueue' | 'reschedule' | 'kill' | 'delete' | 'cancel'
 
-export interface Act {
-  name: ActName
+export interface Action {
+  name: ActionName
   icon?: IconName
   /** The label of its button. */
   word: Word
@@ -19,18 +19,18 @@ export interface Act {
   isForAll: boolean
 }
 
-const RETRY: Act = { name: 'retry', icon: 'retries', word: 'sets.retry', key: 'r', isForAll: true }
-const KILL: Act = { name: 'kill', word: 'sets.kill', isForAll: true }
-const DELETE: Act = { name: 'delete', icon: 'trash', word: 'sets.delete', key: 'D', isRisky: true, isForAll: true }
-const ADD: Act = { name: 'addToQueue', icon: 'queues', word: 'sets.addToQueue', key: 'r', isForAll: true }
-const CANCEL: Act = { name: 'cancel', icon: 'x', word: 'sets.cancel', key: 'D', isRisky: true, isForAll: true }
-const LATER: Act = { name: 'reschedule', icon: 'scheduled', word: 'sets.later', isForAll: false }
+const RETRY: Action = { name: 'retry', icon: 'retries', word: 'sets.retry', key: 'r', isForAll: true }
+const KILL: Action = { name: 'kill', word: 'sets.kill', isForAll: true }
+const DELETE: Action = { name: 'delete', icon: 'trash', word: 'sets.delete', key: 'D', isRisky: true, isForAll: true }
+const ADD: Action = { name: 'addToQueue', icon: 'queues', word: 'sets.addToQueue', key: 'r', isForAll: true }
+const CANCEL: Action = { name: 'cancel', icon: 'x', word: 'sets.cancel', key: 'D', isRisky: true, isForAll: true }
+const LATER: Action = { name: 'reschedule', icon: 'scheduled', word: 'sets.later', isForAll: false }
 
 interface Kind {
   /** The state of its jobs. */
   state: JobState
   /** Its actions, the most frequent first. */
-  acts: readonly Act[]
+  actions: readonly Action[]
   /** True when the latest job is listed first. */
   desc: boolean
   /** True when its jobs have failed. */
@@ -38,30 +38,30 @@ interface Kind {
 }
 
 export const KINDS: Record<SetName, Kind> = {
-  retries: { state: 'retry', acts: [RETRY, LATER, KILL, DELETE], desc: false, hasErrors: true },
+  retries: { state: 'retry', actions: [RETRY, LATER, KILL, DELETE], desc: false, hasErrors: true },
   scheduled: {
     state: 'scheduled',
-    acts: [ADD, { ...LATER, word: 'sets.reschedule' }, DELETE],
+    actions: [ADD, { ...LATER, word: 'sets.reschedule' }, DELETE],
     desc: false,
     hasErrors: false,
   },
-  dead: { state: 'dead', acts: [RETRY, DELETE], desc: true, hasErrors: true },
-  finished: { state: 'succeeded', acts: [ADD, DELETE], desc: true, hasErrors: false },
+  dead: { state: 'dead', actions: [RETRY, DELETE], desc: true, hasErrors: true },
+  finished: { state: 'succeeded', actions: [ADD, DELETE], desc: true, hasErrors: false },
 }
 
 /** The actions on the jobs of each state, the most frequent first. */
-export const ACTS: Record<SearchedState, readonly Act[]> = {
-  scheduled: KINDS.scheduled.acts,
-  retry: KINDS.retries.acts,
+export const ACTIONS: Record<SearchedState, readonly Action[]> = {
+  scheduled: KINDS.scheduled.actions,
+  retry: KINDS.retries.actions,
   limited: [DELETE],
   backlog: [CANCEL],
   queued: [DELETE],
   ordered: [DELETE],
   running: [CANCEL],
-  dead: KINDS.dead.acts,
+  dead: KINDS.dead.actions,
   rejected: [RETRY],
   morgue: [RETRY, DELETE],
-  succeeded: KINDS.finished.acts,
+  succeeded: KINDS.finished.actions,
   finished: [],
 }
 

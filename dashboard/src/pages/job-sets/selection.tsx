@@ -2,8 +2,8 @@
 
 import { useState } from 'preact/hooks'
 import { t } from '../../i18n/index.ts'
-import { ActButtons } from './action-buttons.tsx'
-import type { Act, ActName } from './kinds.ts'
+import { ActionButtons } from './action-buttons.tsx'
+import type { Action, ActionName } from './kinds.ts'
 import type { Count } from './sweep.tsx'
 
 interface SelectionProps {
@@ -13,13 +13,13 @@ interface SelectionProps {
   isAll: boolean
   /** True when all shown rows are selected and further jobs match. */
   canAll: boolean
-  acts: readonly Act[]
+  actions: readonly Action[]
   onAll(): void
   onNone(): void
-  onAct(name: ActName): void
+  onAct(name: ActionName): void
 }
 
-export function Selection({ count, all, isAll, canAll, acts, onAll, onNone, onAct }: SelectionProps) {
+export function Selection({ count, all, isAll, canAll, actions, onAll, onNone, onAct }: SelectionProps) {
   return (
     <section class="bulk" aria-label={t('sets.selection')}>
       <b class="b" role="status">
@@ -35,8 +35,8 @@ export function Selection({ count, all, isAll, canAll, acts, onAll, onNone, onAc
       <button type="button" class="plain dim" onClick={onNone}>
         {t('sets.selectNone')}
       </button>
-      <span class="acts">
-        <ActButtons acts={isAll ? acts.filter(({ isForAll }) => isForAll) : acts} onAct={onAct} />
+      <span class="actions">
+        <ActionButtons actions={isAll ? actions.filter(({ isForAll }) => isForAll) : actions} onAct={onAct} />
       </span>
     </section>
   )

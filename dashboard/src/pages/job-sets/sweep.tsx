@@ -15,9 +15,9 @@ import { refresh } from '../../live/live-stats.ts'
 import { toastOf } from './actions.ts'
 import { type Filter, filterText, isFiltered } from './filter.ts'
 import { messagesOf } from './groups.tsx'
-import type { ActName, SetName } from './kinds.ts'
+import type { ActionName, SetName } from './kinds.ts'
 
-export type SweepName = Exclude<ActName, 'reschedule'>
+export type SweepName = Exclude<ActionName, 'reschedule'>
 
 interface Running {
   list: string

@@ -49,13 +49,13 @@ export function JobDrawer(props: JobDrawerProps) {
       onClose={onClose}
       onPrevious={onPrevious}
       onNext={onNext}
-      acts={job && !isGone && about.value?.readOnly === false && actions(job)}
+      actions={job && !isGone && about.value?.readOnly === false && actions(job)}
     >
       {isGone && (
         <Empty
           icon="search"
           title={t('sets.gone')}
-          acts={
+          actions={
             <a class="btn" href={at(`/jobs/${encoded(jid)}`)}>
               {t('sets.gone.find')}
             </a>

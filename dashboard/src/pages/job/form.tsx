@@ -68,7 +68,7 @@ export function FormDialog({ title, act, onSend, onClose, isReady = true, fields
           </div>
         )}
         {children(wrong)}
-        <div class="acts">
+        <div class="actions">
           <button type="button" class="btn" onClick={onClose}>
             {t('form.cancel')}
           </button>

@@ -12,9 +12,9 @@ import { reportOutcome } from '../../components/toast.tsx'
 import { language, t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { type Data, useData } from '../../live/use-data.ts'
-import { ActButtons } from '../job-sets/action-buttons.tsx'
+import { ActionButtons } from '../job-sets/action-buttons.tsx'
 import { act, toastOf } from '../job-sets/actions.ts'
-import { ACTS, KINDS, setOf } from '../job-sets/kinds.ts'
+import { ACTIONS, KINDS, setOf } from '../job-sets/kinds.ts'
 import { retryRowsByJid } from '../tasks/retry-rows.ts'
 import { CancelButton } from './cancel.tsx'
 import { JobDetailView, JobPill, Next } from './detail.tsx'
@@ -52,7 +52,7 @@ function Found({ jid }: { jid: string }) {
           ),
         ]}
       >
-        {data && about.value?.readOnly === false && <Acts found={found} jid={jid} />}
+        {data && about.value?.readOnly === false && <Actions found={found} jid={jid} />}
       </Head>
       {error && <ErrorNote error={error} onRetry={reload} />}
       {!data && !error && (
@@ -72,7 +72,7 @@ function StatePill({ found: { state, job, event } }: { found: FoundJob }) {
   return <JobPill job={job ?? { failures: 0, retries: null }} state={state} />
 }
 
-function Acts({ found: { data, reload }, jid }: { found: Data<FoundJob>; jid: string }) {
+function Actions({ found: { data, reload }, jid }: { found: Data<FoundJob>; jid: string }) {
   if (!data) return null
   const { state, job, event } = data
   const set = setOf(state)
@@ -81,14 +81,14 @@ function Acts({ found: { data, reload }, jid }: { found: Data<FoundJob>; jid: st
       await reportOutcome(retryRowsByJid([jid]), (acted) => toastOf('retry', acted))
       await reload()
     }
-    return <ActButtons acts={ACTS.rejected} onAct={() => void retry()} />
+    return <ActionButtons actions={ACTIONS.rejected} onAct={() => void retry()} />
   }
   if (set && job) {
     return (
       <>
         <ChangeButtons job={job} path={`/${set}/${encoded(jid)}`} isWaiting={set !== 'finished'} onDone={reload} />
-        <ActButtons
-          acts={KINDS[set].acts}
+        <ActionButtons
+          actions={KINDS[set].actions}
           onAct={async (name) => {
             if (await act(set, name, [job], reload)) await reload()
           }}

@@ -68,7 +68,7 @@ function Dialog({ title, answer }: Asked) {
         <p class="dim" aria-live="polite">
           {at ? (at.getTime() < serverNow() ? t('later.past') : exact(at)) : ' '}
         </p>
-        <div class="acts">
+        <div class="actions">
           <button type="button" class="btn" onClick={() => answer(null)}>
             {t('later.keep')}
           </button>

@@ -7,7 +7,7 @@ import { confirm } from '../../components/confirm.tsx'
 import { reportOutcome, showToast } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 import { act, partsOf, toastOf } from '../job-sets/actions.ts'
-import { ACTS, type Act, type ActName, setOf } from '../job-sets/kinds.ts'
+import { ACTIONS, type Action, type ActionName, setOf } from '../job-sets/kinds.ts'
 import { type SweepName, sweepAll } from '../job-sets/sweep.tsx'
 import { pathOf } from '../queues/queued.tsx'
 import { retryRowsByJid } from '../tasks/retry-rows.ts'
@@ -17,14 +17,14 @@ import { bodyOf, filterText, STATES } from './filter.ts'
 export const LIST = 'jobs'
 
 /** Returns the actions that apply to the jobs of all of these states. */
-export function actsOn(states: readonly SearchedState[]): readonly Act[] {
+export function actionsOn(states: readonly SearchedState[]): readonly Action[] {
   const [first, ...others] = new Set(states)
   if (first === undefined) return []
-  return ACTS[first].filter(({ name }) => others.every((state) => ACTS[state].some((one) => one.name === name)))
+  return ACTIONS[first].filter(({ name }) => others.every((state) => ACTIONS[state].some((one) => one.name === name)))
 }
 
 /** Acts on jobs state by state; each state is a question of its own. Returns true when something was done. */
-export async function actOnSome(name: ActName, jobs: readonly JobHit[], undone: () => unknown): Promise<boolean> {
+export async function actOnSome(name: ActionName, jobs: readonly JobHit[], undone: () => unknown): Promise<boolean> {
   let isDone = false
   for (const state of new Set(jobs.map((job) => job.state))) {
     const some = jobs.filter((job) => job.state === state)
@@ -60,7 +60,7 @@ async function actOnIds(path: 'morgue/resurrect' | 'morgue/delete' | 'waiting/de
 
 /** Deletes jobs that wait, or cancels jobs that run and rows in backlogs. */
 async function remove(state: SearchedState, jobs: readonly JobHit[]): Promise<boolean> {
-  const isCancelled = ACTS[state].some(({ name }) => name === 'cancel')
+  const isCancelled = ACTIONS[state].some(({ name }) => name === 'cancel')
   const n = jobs.length
   const what = t(isCancelled ? 'sets.cancel.all' : 'jobs.delete', { n })
   const isMeant = await confirm({
@@ -112,23 +112,23 @@ export interface Searching {
  * Returns the actions on all that match, with the states to which each applies. Without a chosen state no action sends jobs
  * that are done to their queues again, and without any filter there are none.
  */
-export function actsOnAll({ filter, states, counts }: Searching): { act: Act; states: SearchedState[] }[] {
+export function actionsOnAll({ filter, states, counts }: Searching): { act: Action; states: SearchedState[] }[] {
   if (states.length === 0 && Object.keys(filter).length === 0) return []
   const all = states.length > 0 ? states : (Object.keys(STATES) as SearchedState[])
   const filled = all.filter((state) => {
     const count = counts?.items.find((one) => one.state === state)
     return count !== undefined && (count.matching > 0 || !count.complete)
   })
-  const acts = new Map<ActName, { act: Act; states: SearchedState[] }>()
+  const actions = new Map<ActionName, { act: Action; states: SearchedState[] }>()
   for (const state of filled) {
-    for (const one of ACTS[state]) {
+    for (const one of ACTIONS[state]) {
       if (!one.isForAll || (state === 'succeeded' && one.name === 'addToQueue' && states.length === 0)) continue
-      const known = acts.get(one.name)
+      const known = actions.get(one.name)
       if (known) known.states.push(state)
-      else acts.set(one.name, { act: one, states: [state] })
+      else actions.set(one.name, { act: one, states: [state] })
     }
   }
-  return [...acts.values()]
+  return [...actions.values()]
 }
 
 /** Asks, and acts on all jobs of these states that match. */

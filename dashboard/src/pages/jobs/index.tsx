@@ -13,14 +13,14 @@ import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { AddJob } from '../job/add.tsx'
 import { AskingWhen } from '../job/later.tsx'
-import { AllActs } from '../job-sets/all-acts.tsx'
+import { BulkActions } from '../job-sets/bulk-actions.tsx'
 import { SetDrawer } from '../job-sets/drawer.tsx'
-import { type ActName, setOf } from '../job-sets/kinds.ts'
+import { type ActionName, setOf } from '../job-sets/kinds.ts'
 import { type Row, rowsOf } from '../job-sets/row.ts'
 import { Selection, useSelection } from '../job-sets/selection.tsx'
 import { type SweepName, SweepPanel } from '../job-sets/sweep.tsx'
 import { QueuedDrawer } from '../queues/queued.tsx'
-import { actOnAll, actOnSome, actsOn, actsOnAll, LIST, type Searching } from './actions.ts'
+import { actionsOn, actionsOnAll, actOnAll, actOnSome, LIST, type Searching } from './actions.ts'
 import { filterIn, filterText, statesIn } from './filter.ts'
 import { hasDrawer, Rows } from './rows.tsx'
 import { countText, Filters, States } from './tools.tsx'
@@ -43,14 +43,14 @@ export default function Jobs() {
   }
   const rows = rowsOf(search.items)
   const some = rows.filter(({ id }) => chosen.has(id)).map(({ job }) => job)
-  const all = actsOnAll(searching)
+  const all = actionsOnAll(searching)
   const total = totalOf(searching)
-  const doAll = async (name: ActName) => {
+  const doAll = async (name: ActionName) => {
     const of = all.find(({ act }) => act.name === name)?.states ?? []
     if (await actOnAll(name as SweepName, of, searching)) choose(new Set())
     reload()
   }
-  const doSome = async (name: ActName, jobs: readonly JobHit[]) => {
+  const doSome = async (name: ActionName, jobs: readonly JobHit[]) => {
     const isDone = await actOnSome(name, jobs, reload)
     if (isDone) choose(new Set())
     reload()
@@ -73,8 +73,8 @@ export default function Jobs() {
         </button>
         {isAllowed && <AddJob queue={filter.queue} class={filter.class} />}
         {isAllowed && (
-          <AllActs
-            acts={all.map(({ act }) => act)}
+          <BulkActions
+            actions={all.map(({ act }) => act)}
             labelOf={(name) => t(`sets.head.${name as SweepName}.matching`)}
             onAct={(name) => void doAll(name)}
           />
@@ -90,7 +90,7 @@ export default function Jobs() {
             all={{ count: total?.matching ?? null, isExact: total?.complete ?? false, isNarrow: isFiltered }}
             isAll={isAll}
             canAll={all.length > 0 && search.next !== null}
-            acts={isAll ? all.map(({ act }) => act) : actsOn(some.map(({ state }) => state))}
+            actions={isAll ? all.map(({ act }) => act) : actionsOn(some.map(({ state }) => state))}
             onAll={chooseAll}
             onNone={() => choose(new Set())}
             onAct={(name) => void (isAll ? doAll(name) : doSome(name, some))}
@@ -165,7 +165,7 @@ function Nothing({ search: { next, scanned }, isNarrow }: { search: JobSearch; i
     <Empty
       icon="search"
       title={t(next === null ? 'sets.noMatch' : 'sets.noMatchYet')}
-      acts={
+      actions={
         <button type="button" class="btn" onClick={clear}>
           {t('sets.clear')}
         </button>
@@ -187,7 +187,7 @@ function Foot({ search: { items, next, scanned, isSearching, further } }: { sear
         {isSearching ? t('jobs.searching', { n: scanned }) : t('sets.shown.search', { n: items.length, scanned })}
       </span>
       {next !== null && (
-        <span class="acts">
+        <span class="actions">
           <button type="button" class="btn s" disabled={isSearching} onClick={further}>
             {t('jobs.further')}
           </button>

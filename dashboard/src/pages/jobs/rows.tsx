@@ -63,9 +63,9 @@ export function Rows({ rows, chosen, onChoose, onCancel }: RowsProps) {
     },
     { name: 'at', title: t('jobs.at'), class: 'num nowrap dim', cell: ({ job }) => <When at={job.at} /> },
   ]
-  const acts: Column<Row<JobHit>> = {
-    name: 'acts',
-    title: <span class="vh">{t('acts')}</span>,
+  const actions: Column<Row<JobHit>> = {
+    name: 'actions',
+    title: <span class="vh">{t('actions')}</span>,
     class: 'num',
     cell: ({ job }) =>
       job.state === 'running' && (
@@ -79,7 +79,7 @@ export function Rows({ rows, chosen, onChoose, onCancel }: RowsProps) {
     <Table
       label={t('jobs.title')}
       rows={rows}
-      columns={isCancelling ? [...columns, acts] : columns}
+      columns={isCancelling ? [...columns, actions] : columns}
       keyOf={({ id }) => id}
       {...(chosen ? { chosen, onChoose } : {})}
       open={query.job}

@@ -48,7 +48,7 @@ export function LimitActions({ limit, reload }: ChangeProps) {
     await reload()
   }
   return (
-    <span class="acts-cell">
+    <span class="actions-cell">
       <button type="button" class="btn s" data-row-key="e" onClick={() => void change()}>
         {t(limit.set !== undefined ? 'limits.changeAsk' : kind === 'app' ? 'limits.setAppAsk' : 'limits.setAsk')}
       </button>

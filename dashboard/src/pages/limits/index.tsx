@@ -98,8 +98,8 @@ function columns(reload: () => Promise<void>): Column<Limit>[] {
     ...(about.value?.readOnly === false
       ? [
           {
-            name: 'acts',
-            title: <span class="vh">{t('acts')}</span>,
+            name: 'actions',
+            title: <span class="vh">{t('actions')}</span>,
             class: 'num',
             cell: (limit: Limit) => <LimitActions limit={limit} reload={reload} />,
           },

@@ -73,8 +73,8 @@ function columns(reload: () => Promise<void>): Column<UniqueLock>[] {
     ...(about.value?.readOnly === false
       ? [
           {
-            name: 'acts',
-            title: <span class="vh">{t('acts')}</span>,
+            name: 'actions',
+            title: <span class="vh">{t('actions')}</span>,
             class: 'num',
             cell: (lock: UniqueLock) => <Release lock={lock} reload={reload} />,
           },
@@ -90,7 +90,7 @@ function Release({ lock: { key, jid }, reload }: { lock: UniqueLock; reload(): P
     await reload()
   }
   return (
-    <span class="acts-cell">
+    <span class="actions-cell">
       <button type="button" class="btn s" data-row-key="r" onClick={() => void release()}>
         {t('locks.release')}
       </button>

@@ -7,7 +7,7 @@ import { Icon } from '../../components/icon.tsx'
 import { reportOutcome } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 
-export function OrderedActs({
+export function OrderedActions({
   queue: { name, paused, length },
   reload,
 }: {

@@ -19,7 +19,7 @@ import { useQuery } from '../../live/use-query.ts'
 import { visible } from '../job/json.tsx'
 import { useSelection } from '../job-sets/selection.tsx'
 
-export interface IdAct {
+export interface IdAction {
   /** The last part of the route. */
   name: string
   button: Word
@@ -36,7 +36,7 @@ interface IdsProps<Item> {
   /** The sort orders; the first is the default. */
   sortings: readonly { by: string; word: Word }[]
   columns(done: Done): readonly Column<Item>[]
-  acts: readonly IdAct[]
+  actions: readonly IdAction[]
   empty: { title: Word; what: Word }
   /** Further tools: actions on all ids. */
   children?: (done: Done) => ComponentChildren
@@ -45,7 +45,7 @@ interface IdsProps<Item> {
 /** Loads the list and the queue again after an action. */
 export type Done = () => Promise<unknown>
 
-export const DELETE: IdAct = {
+export const DELETE: IdAction = {
   name: 'delete',
   button: 'ordered.delete',
   ask: { title: 'ordered.deleteTitle', body: 'ordered.deleteBody', act: 'ordered.deleteAct' },
@@ -58,7 +58,7 @@ export function Ids<Item extends { id: string }>({
   list,
   sortings,
   columns,
-  acts,
+  actions,
   empty,
   children,
 }: IdsProps<Item>) {
@@ -77,7 +77,7 @@ export function Ids<Item extends { id: string }>({
     // An id that left the list may come back with other payloads.
     if (data && ids.length < chosen.size) choose(new Set(ids))
   })
-  const act = async ({ name, ask }: IdAct) => {
+  const act = async ({ name, ask }: IdAction) => {
     const n = ids.length
     if (ask && !(await confirm({ title: t(ask.title, { n }), body: t(ask.body), act: t(ask.act, { n }) }))) return
     await reportOutcome(sendRequest<{ ids: number }>('POST', `${path}/${name}`, { ids }), ({ ids }) =>
@@ -123,8 +123,8 @@ export function Ids<Item extends { id: string }>({
         // biome-ignore lint/a11y/useSemanticElements: it is no part of the page's outline
         <div class="bulk" role="region" aria-label={t('chosen.title')}>
           <b class="b">{t('chosen', { n: ids.length })}</b>
-          <span class="acts">
-            {acts.map((one) => (
+          <span class="actions">
+            {actions.map((one) => (
               <button
                 key={one.name}
                 type="button"

@@ -15,7 +15,7 @@ import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
-import { OrderedActs } from './actions.tsx'
+import { OrderedActions } from './actions.tsx'
 import { IdDrawer } from './id.tsx'
 import { InFlight } from './in-flight.tsx'
 import { Morgue } from './morgue.tsx'
@@ -78,7 +78,7 @@ export default function Ordered() {
         }
         facts={[t('ordered.promise')]}
       >
-        {about.value?.readOnly === false && <OrderedActs queue={queue} reload={reload} />}
+        {about.value?.readOnly === false && <OrderedActions queue={queue} reload={reload} />}
       </Head>
       <Figures queue={queue} />
       <Shards queue={queue} reload={reload} />

@@ -11,14 +11,14 @@ import { reportOutcome } from '../../components/toast.tsx'
 import { number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
-import { DELETE, type Done, type IdAct, Ids, payloadText } from './ids.tsx'
+import { DELETE, type Done, type IdAction, Ids, payloadText } from './ids.tsx'
 
 const SORTINGS = [
   { by: 'updatedAt', word: 'ordered.by.updatedAt' },
   { by: 'id', word: 'ordered.by.id' },
 ] as const
 
-const ACTS: readonly IdAct[] = [{ name: 'resurrect', button: 'ordered.resurrect', key: 'r' }, DELETE]
+const ACTIONS: readonly IdAction[] = [{ name: 'resurrect', button: 'ordered.resurrect', key: 'r' }, DELETE]
 
 export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promise<void> }) {
   const path = `/ordered/${encoded(queue.name)}/morgue`
@@ -46,7 +46,7 @@ export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promi
       list="morgue"
       sortings={SORTINGS}
       columns={(done) => columns(isAllowed ? (id) => act('resurrect', { ids: [id] }, done) : undefined)}
-      acts={ACTS}
+      actions={ACTIONS}
       empty={{ title: 'ordered.noneDead', what: 'ordered.noneDeadWhat' }}
     >
       {(done) =>
@@ -103,8 +103,8 @@ function columns(resurrect?: (id: string) => Promise<unknown>): Column<OrderedDe
     ...(resurrect
       ? [
           {
-            name: 'acts',
-            title: <span class="vh">{t('acts')}</span>,
+            name: 'actions',
+            title: <span class="vh">{t('actions')}</span>,
             class: 'num hide-s',
             cell: ({ id }: OrderedDead) => (
               <button

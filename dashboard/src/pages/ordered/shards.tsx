@@ -92,7 +92,7 @@ function Reshard({ queue, onClose, reload }: { queue: OrderedQueue; onClose(): v
           {t('ordered.shards')}
           <input type="number" min="1" value={shards} onInput={(event) => setShards(event.currentTarget.value)} />
         </label>
-        <div class="acts">
+        <div class="actions">
           <button type="button" class="btn" onClick={onClose}>
             {t('task.keepIt')}
           </button>

@@ -5,7 +5,7 @@ import type { Column } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
 import { number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
-import { DELETE, type IdAct, Ids, payloadText } from './ids.tsx'
+import { DELETE, type IdAction, Ids, payloadText } from './ids.tsx'
 
 const SORTINGS = [
   { by: 'performIn', word: 'ordered.by.performIn' },
@@ -13,7 +13,7 @@ const SORTINGS = [
   { by: 'retryCount', word: 'ordered.by.retryCount' },
 ] as const
 
-const ACTS: readonly IdAct[] = [
+const ACTIONS: readonly IdAction[] = [
   { name: 'now', button: 'ordered.now', key: 'r' },
   {
     name: 'kill',
@@ -31,7 +31,7 @@ export function Waiting({ queue, reload }: { queue: OrderedQueue; reload(): Prom
       list="waiting"
       sortings={SORTINGS}
       columns={columns}
-      acts={ACTS}
+      actions={ACTIONS}
       empty={{ title: 'ordered.noneWaiting', what: 'ordered.noneWaitingWhat' }}
     />
   )

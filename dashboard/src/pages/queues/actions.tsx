@@ -8,13 +8,13 @@ import { Icon } from '../../components/icon.tsx'
 import { reportOutcome } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 
-interface QueueActsProps {
+interface QueueActionsProps {
   queue: Pick<LiveQueue, 'name' | 'size' | 'paused'>
   reload(): Promise<void>
   isSmall?: boolean
 }
 
-export function QueueActs({ queue: { name, size, paused }, reload, isSmall = false }: QueueActsProps) {
+export function QueueActions({ queue: { name, size, paused }, reload, isSmall = false }: QueueActionsProps) {
   const path = `/queues/${encoded(name)}`
   const kind = isSmall ? 'btn s' : 'btn'
   const toggle = async () => {
@@ -41,7 +41,7 @@ export function QueueActs({ queue: { name, size, paused }, reload, isSmall = fal
   }
   const keyed = (key: string) => ({ [isSmall ? 'data-row-key' : 'data-key']: key })
   return (
-    <span class="acts-cell">
+    <span class="actions-cell">
       <button type="button" class={kind} {...keyed('p')} onClick={() => void toggle()}>
         <Icon name={paused ? 'play' : 'pause'} />
         {paused ? t('queues.resume') : t('queues.pause')}

@@ -17,7 +17,7 @@ import { about, liveStats } from '../../live/live-stats.ts'
 import { useQueues } from '../../live/queues.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { visible } from '../job/json.tsx'
-import { QueueActs } from './actions.tsx'
+import { QueueActions } from './actions.tsx'
 
 const SORTINGS = ['name', 'size', 'latency'] as const
 type Sorting = (typeof SORTINGS)[number]
@@ -137,11 +137,11 @@ function columnsOf(
     ...(about.value?.readOnly === false
       ? [
           {
-            name: 'acts',
-            title: <span class="vh">{t('acts')}</span>,
+            name: 'actions',
+            title: <span class="vh">{t('actions')}</span>,
             // On a phone these figures are on the page of the queue.
             class: 'num hide-s',
-            cell: (queue: LiveQueue) => <QueueActs queue={queue} reload={reload} isSmall />,
+            cell: (queue: LiveQueue) => <QueueActions queue={queue} reload={reload} isSmall />,
           },
         ]
       : []),

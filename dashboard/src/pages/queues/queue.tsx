@@ -25,7 +25,7 @@ import { AddJob } from '../job/add.tsx'
 import { visible } from '../job/json.tsx'
 import { MoreFilters } from '../job-sets/more-filters.tsx'
 import { type Row, rowsOf } from '../job-sets/row.ts'
-import { QueueActs } from './actions.tsx'
+import { QueueActions } from './actions.tsx'
 import { ClassesPanel } from './classes.tsx'
 import { Figures } from './figures.tsx'
 import { pathOf, QueuedDrawer } from './queued.tsx'
@@ -67,7 +67,7 @@ export default function QueuePage() {
         pill={queue?.paused && <Pill like="failed">{t('queues.paused')}</Pill>}
       >
         {about.value?.readOnly === false && <AddJob queue={name} />}
-        {queue && about.value?.readOnly === false && <QueueActs queue={queue} reload={again} />}
+        {queue && about.value?.readOnly === false && <QueueActions queue={queue} reload={again} />}
       </Head>
       {error && <ErrorNote error={error} onRetry={reload} />}
       {queue && <Figures queue={queue} waits={waits.data} />}

@@ -59,7 +59,7 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
       {found && (
         <Preview run={found.run} columns={form.columns} onColumns={(columns) => setForm({ ...form, columns })} />
       )}
-      <div class="acts">
+      <div class="actions">
         <button type="button" class="btn" onClick={onClose}>
           {t(step === 'sending' ? 'drawer.close' : 'import.leave')}
         </button>

@@ -24,7 +24,7 @@ import { memberFilters, withoutFilters } from './member-chips.tsx'
 import { MetaChips } from './meta.tsx'
 import { Selected } from './selected.tsx'
 import { StatePill } from './state.tsx'
-import { ACT_KEYS, ACT_TEXTS, actOnTasks, canAct, rejectedCount, type TaskAct } from './task-acts.ts'
+import { ACTION_KEYS, ACTION_TEXTS, actOnTasks, canAct, rejectedCount, type TaskAction } from './task-actions.ts'
 
 const STATES: readonly TaskState[] = ['adding', 'running', 'paused', 'interrupted', 'cancelling', 'done', 'cancelled']
 
@@ -43,7 +43,7 @@ export default function Tasks() {
   const isFiltered = [state, job, search, ...Object.keys(meta)].some((one) => one !== undefined)
   const clear = () => change({ state: null, job: null, search: null, ...withoutFilters(meta), ...FROM_THE_START })
   const selected = data?.items.filter(({ id }) => chosen.has(id)) ?? []
-  const act = async (name: TaskAct, tasks: readonly TaskStatus[]) => {
+  const act = async (name: TaskAction, tasks: readonly TaskStatus[]) => {
     if (await actOnTasks(name, tasks)) choose(new Set())
     await reload()
   }
@@ -108,7 +108,7 @@ export default function Tasks() {
 }
 
 /** @param onAct undefined when nothing may be changed */
-function columns(onAct: ((act: TaskAct, task: TaskStatus) => void) | undefined): Column<TaskStatus>[] {
+function columns(onAct: ((act: TaskAction, task: TaskStatus) => void) | undefined): Column<TaskStatus>[] {
   return [
     {
       name: 'name',
@@ -153,10 +153,10 @@ function columns(onAct: ((act: TaskAct, task: TaskStatus) => void) | undefined):
     ...(onAct
       ? [
           {
-            name: 'acts',
+            name: 'actions',
             title: '',
             class: 'num hide-s',
-            cell: (task: TaskStatus) => <RowActs task={task} onAct={onAct} />,
+            cell: (task: TaskStatus) => <RowActions task={task} onAct={onAct} />,
           },
         ]
       : []),
@@ -165,12 +165,12 @@ function columns(onAct: ((act: TaskAct, task: TaskStatus) => void) | undefined):
 
 const leftOf = (seconds: number) => t('tasks.left', { time: duration(seconds) })
 
-const ROW_ACTS = { pause: 'pause', resume: 'play', retry: 'retries' } as const
+const ROW_ACTIONS = { pause: 'pause', resume: 'play', retry: 'retries' } as const
 
 /** The actions on a task in its row. */
-function RowActs({ task, onAct }: { task: TaskStatus; onAct(act: TaskAct, task: TaskStatus): void }) {
+function RowActions({ task, onAct }: { task: TaskStatus; onAct(act: TaskAction, task: TaskStatus): void }) {
   return (
-    <span class="acts">
+    <span class="actions">
       {(['pause', 'resume', 'retry'] as const).map(
         (act) =>
           canAct(act, task) && (
@@ -178,12 +178,12 @@ function RowActs({ task, onAct }: { task: TaskStatus; onAct(act: TaskAct, task: 
               type="button"
               key={act}
               class="btn ghost s sq"
-              data-row-key={ACT_KEYS[act]}
-              title={t(ACT_TEXTS[act])}
-              aria-label={`${t(ACT_TEXTS[act])}: ${task.name}`}
+              data-row-key={ACTION_KEYS[act]}
+              title={t(ACTION_TEXTS[act])}
+              aria-label={`${t(ACTION_TEXTS[act])}: ${task.name}`}
               onClick={() => onAct(act, task)}
             >
-              <Icon name={ROW_ACTS[act]} />
+              <Icon name={ROW_ACTIONS[act]} />
             </button>
           ),
       )}
@@ -207,7 +207,7 @@ function NoneMatches({ isAll, onClear }: { isAll: boolean; onClear(): void }) {
     <Empty
       icon="search"
       title={t('nothingMatches')}
-      acts={
+      actions={
         <button type="button" class="btn" onClick={onClear}>
           {t('clearFilters')}
         </button>

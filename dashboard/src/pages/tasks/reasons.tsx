@@ -121,7 +121,7 @@ function Why({ task, reason: { code, otherCodes, count, samples }, status, most,
         <i />
       </span>
       <span class="n">{number(count)}</span>
-      <span class="acts">
+      <span class="actions">
         <a class="btn s ghost" href={at(`/tasks/${task.id}?${new URLSearchParams({ status, ...show })}`)}>
           {t('task.show')}
         </a>

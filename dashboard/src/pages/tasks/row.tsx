@@ -52,7 +52,7 @@ export function RowDrawer({ task, jid, onClose }: { task: TaskStatus; jid: strin
         </p>
       }
       onClose={onClose}
-      acts={
+      actions={
         canRetry ? (
           <button type="button" class="btn primary" onClick={() => void retry()}>
             <Icon name="retries" />

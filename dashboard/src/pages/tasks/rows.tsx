@@ -75,7 +75,7 @@ export function Rows({ task, codes }: { task: TaskStatus; codes: readonly string
         <Empty
           icon={isFiltered ? 'search' : 'check'}
           title={isFiltered ? t('nothingMatches') : t('task.noneRejected')}
-          acts={
+          actions={
             isFiltered && (
               <button type="button" class="btn" onClick={clear}>
                 {t('clearFilters')}

@@ -3,12 +3,12 @@
 import type { TaskStatus } from '../../api/types.ts'
 import { number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
-import { ACT_KEYS, ACT_TEXTS, canAct, TASK_ACTS, type TaskAct } from './task-acts.ts'
+import { ACTION_KEYS, ACTION_TEXTS, canAct, TASK_ACTIONS, type TaskAction } from './task-actions.ts'
 
 interface SelectedProps {
   tasks: readonly TaskStatus[]
   onNone(): void
-  onAct(act: TaskAct): void
+  onAct(act: TaskAction): void
 }
 
 export function Selected({ tasks, onNone, onAct }: SelectedProps) {
@@ -20,8 +20,8 @@ export function Selected({ tasks, onNone, onAct }: SelectedProps) {
       <button type="button" class="plain dim" onClick={onNone}>
         {t('sets.selectNone')}
       </button>
-      <span class="acts">
-        {TASK_ACTS.map((act) => {
+      <span class="actions">
+        {TASK_ACTIONS.map((act) => {
           const n = tasks.filter((task) => canAct(act, task)).length
           return (
             n > 0 && (
@@ -29,10 +29,10 @@ export function Selected({ tasks, onNone, onAct }: SelectedProps) {
                 type="button"
                 key={act}
                 class={act === 'cancel' || act === 'delete' ? 'btn s risk' : 'btn s'}
-                data-key={ACT_KEYS[act]}
+                data-key={ACTION_KEYS[act]}
                 onClick={() => onAct(act)}
               >
-                {t(ACT_TEXTS[act])} <span class="n">{number(n)}</span>
+                {t(ACTION_TEXTS[act])} <span class="n">{number(n)}</span>
               </button>
             )
           )

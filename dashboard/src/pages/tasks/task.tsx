@@ -30,7 +30,7 @@ import { rejectedOf, retryRows } from './retry.tsx'
 import { RowDrawer } from './row.tsx'
 import { Rows } from './rows.tsx'
 import { StatePill } from './state.tsx'
-import { canAct } from './task-acts.ts'
+import { canAct } from './task-actions.ts'
 
 export default function TaskPage() {
   const { id = '' } = useRoute().params
@@ -71,7 +71,7 @@ export default function TaskPage() {
           </span>,
         ]}
       >
-        <Acts task={task} corrected={corrected} reload={reload} onGoing={setGoing} />
+        <Actions task={task} corrected={corrected} reload={reload} onGoing={setGoing} />
       </Head>
       {task.reason !== undefined && task.state !== 'done' && (
         <div class="note failed">
@@ -102,14 +102,14 @@ const rejectedRows = ({ counts }: TaskStatus) => counts.failed + counts.error + 
 /** Returns whether a corrected report may be sent. */
 const canCorrect = (task: TaskStatus) => about.value?.readOnly === false && rejectedRows(task) > 0
 
-interface ActsProps {
+interface ActionsProps {
   task: TaskStatus
   corrected: Corrected
   reload(): Promise<void>
   onGoing(isGoing: boolean): void
 }
 
-function Acts({ task, corrected, reload, onGoing }: ActsProps) {
+function Actions({ task, corrected, reload, onGoing }: ActionsProps) {
   const { route } = useLocation()
   const { counts, state, id } = task
   if (about.value?.readOnly !== false) return <Files task={task} />

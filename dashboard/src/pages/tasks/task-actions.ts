@@ -6,26 +6,26 @@ import { confirm } from '../../components/confirm.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
 
-export const TASK_ACTS = ['pause', 'resume', 'retry', 'cancel', 'delete'] as const
-export type TaskAct = (typeof TASK_ACTS)[number]
+export const TASK_ACTIONS = ['pause', 'resume', 'retry', 'cancel', 'delete'] as const
+export type TaskAction = (typeof TASK_ACTIONS)[number]
 
 /** The keys of the actions, as on the page of one task. */
-export const ACT_KEYS = { pause: 'p', resume: 'p', retry: 'r', cancel: 'D', delete: 'D' } as const
+export const ACTION_KEYS = { pause: 'p', resume: 'p', retry: 'r', cancel: 'D', delete: 'D' } as const
 /** The texts of the buttons. */
-export const ACT_TEXTS = {
+export const ACTION_TEXTS = {
   pause: 'task.pause',
   resume: 'task.resume',
   retry: 'task.retryRejected',
   cancel: 'task.cancel',
   delete: 'task.deleteAsk',
-} as const satisfies Record<TaskAct, string>
+} as const satisfies Record<TaskAction, string>
 
 export const rejectedCount = ({ counts }: TaskStatus) => counts.failed + counts.error
 
 const isOver = ({ state }: TaskStatus) => state === 'done' || state === 'cancelled'
 
 /** Returns whether a task allows an action now. */
-export function canAct(act: TaskAct, task: TaskStatus): boolean {
+export function canAct(act: TaskAction, task: TaskStatus): boolean {
   const { state } = task
   if (act === 'delete') return isOver(task)
   if (state === 'cancelling') return false
@@ -36,14 +36,14 @@ export function canAct(act: TaskAct, task: TaskStatus): boolean {
 
 const ASKED = ['retry', 'cancel', 'delete'] as const
 
-const requestOf = (act: TaskAct, { id }: TaskStatus): Promise<unknown> => {
+const requestOf = (act: TaskAction, { id }: TaskStatus): Promise<unknown> => {
   if (act === 'delete') return sendRequest('DELETE', `/tasks/${id}`)
   const body = act === 'retry' ? { status: ['failed', 'error'] } : undefined
   return sendRequest('POST', `/tasks/${id}/${act}`, body)
 }
 
 /** Does an action on those of the tasks that allow it, one after the other. The page asks first if it changes rows. */
-export async function actOnTasks(act: TaskAct, tasks: readonly TaskStatus[]): Promise<boolean> {
+export async function actOnTasks(act: TaskAction, tasks: readonly TaskStatus[]): Promise<boolean> {
   const some = tasks.filter((task) => canAct(act, task))
   const n = some.length
   const asked = ASKED.find((one) => one === act)

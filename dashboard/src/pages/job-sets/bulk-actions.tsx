@@ -2,17 +2,17 @@
 
 import { Menu } from '../../components/menu.tsx'
 import { t } from '../../i18n/index.ts'
-import type { Act, ActName } from './kinds.ts'
+import type { Action, ActionName } from './kinds.ts'
 
-interface AllActsProps {
+interface BulkActionsProps {
   /** The most frequent action first: it has a button, the others are in a menu. */
-  acts: readonly Act[]
-  labelOf(name: ActName): string
-  onAct(name: ActName): void
+  actions: readonly Action[]
+  labelOf(name: ActionName): string
+  onAct(name: ActionName): void
 }
 
-export function AllActs({ acts, labelOf, onAct }: AllActsProps) {
-  const [first, ...others] = acts
+export function BulkActions({ actions, labelOf, onAct }: BulkActionsProps) {
+  const [first, ...others] = actions
   if (!first) return null
   return (
     <>
