@@ -22,6 +22,8 @@ export default {
   part: 0.1,
   lacks: ['depth'],
   comparedTo: 'highkiq-postgres',
+  remark:
+    '**graphile-worker** runs a tenth of the jobs, and not the deep queues. It has 50 connections, Highkiq 5. This is the last version for Node 20.',
   fromNpm: true,
   unavailable: postgresMissing,
   version: () => versionOf('graphile-worker'),

@@ -28,6 +28,8 @@ export default {
   part: 0.1,
   lacks: ['depth'],
   comparedTo: 'highkiq-postgres',
+  remark:
+    '**pg-boss** runs a tenth of the jobs, and not the deep queues. It is driven by its `fetch` and `complete`, because its `work` polls at most twice a second. Its maintenance is off. It has 10 connections, Highkiq 5. This is the last version for Node 20.',
   fromNpm: true,
   unavailable: postgresMissing,
   version: () => versionOf('pg-boss'),

@@ -20,6 +20,7 @@ export default {
   order: 15,
   store: 'sqlite',
   comparedTo: 'highkiq-libsql-normal',
+  remark: '**plainjob** looks for jobs once a second.',
   fromNpm: true,
   version: () => versionOf('plainjob'),
   async producer({ url }) {

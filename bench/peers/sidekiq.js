@@ -10,6 +10,8 @@ export default {
   order: 4,
   store: 'redis',
   lacks: ['waves', 'depth'],
+  remark:
+    '**Sidekiq** is an old version. Its free fetch loses the running jobs of a killed process. It looks for delayed jobs about every 5 seconds.',
   version: () => `${version()} on Ruby ${rubyVersion()}`,
   unavailable: () => (version() ? redisMissing() : 'Ruby has no gem sidekiq'),
   program: (role) => ['ruby', pathOf('sidekiq.rb'), role],

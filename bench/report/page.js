@@ -10,14 +10,6 @@ const DOCS = new URL('../../docs/', import.meta.url)
 const IMAGES = new URL('images/benchmarks/', DOCS)
 /** The counted jobs of the idle latency. */
 const LATENCY_JOBS = IDLE.jobs - IDLE.warmup
-/** What to know of some peers. */
-const REMARKS = {
-  'pg-boss':
-    '- **pg-boss and graphile-worker** run a tenth of the jobs, and not the deep queues. pg-boss is driven by its `fetch` and `complete`, because its `work` polls at most twice a second; its maintenance is off. graphile-worker has 50 connections, pg-boss 10, Highkiq 5. Both are the last versions for Node 20.',
-  sidekiq:
-    '- **Sidekiq** is an old version. Its free fetch loses the running jobs of a killed process. It looks for delayed jobs about every 5 seconds.',
-  plainjob: '- **plainjob** looks for jobs once a second.',
-}
 /** A peer counts as better from this difference on. */
 const CLEARLY = 0.05
 
@@ -76,7 +68,7 @@ export function renderPages(results, groups, allPeers) {
   const page = [
     '# Benchmarks',
     'This page shows Highkiq beside other queues and beside raw commands. Raw commands store, fetch and remove jobs in a loop, without retries or statistics. `npm run bench` measures all of this, and writes this page and [all figures](benchmark-figures.md).',
-    ...conditions(results),
+    ...conditions(results, peers),
     '## At a glance',
     'CPU, memory and bytes are those of no-op jobs. The best figure of a column is bold, for each store; raw commands are not compared.',
     glance(results.cells, peers),
@@ -101,7 +93,7 @@ export function renderPages(results, groups, allPeers) {
   return { page: `${page}\n`, figures: `${figures}\n`, images }
 }
 
-function conditions({ at, commit, machine, quick, jobs, fastPart, rounds, seconds, versions }) {
+function conditions({ at, commit, machine, quick, jobs, fastPart, rounds, seconds, versions }, peers) {
   const { node, cpu, cores, memory, load } = machine
   return [
     [
@@ -122,7 +114,7 @@ function conditions({ at, commit, machine, quick, jobs, fastPart, rounds, second
         : []),
       `- **Machine**: ${cpu}, ${cores} cores, ${memory} GB, Node ${node}, load ${load} before the run. Clients, workers and servers share it.`,
       '- **Redis** keeps nothing on disk. **SQLite** uses WAL: `full` durability unless the title says “normal”. **PostgreSQL** syncs each commit.',
-      ...Object.entries(REMARKS).flatMap(([name, remark]) => (versions[name] ? [remark] : [])),
+      ...peers.flatMap(({ remark }) => (remark ? [`- ${remark}`] : [])),
       '- **Logs** are off in all queues.',
       '- **Effects**: every job has a number. A measurement with a job that does not run exactly once is listed as failed, without figures.',
       `- **Versions**: ${Object.entries(versions)
