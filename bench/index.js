@@ -6,7 +6,7 @@ import { cpus, loadavg, totalmem } from 'node:os'
 import { installPeers } from './core/install.js'
 import { helpText, parseOptions, UsageError } from './core/options.js'
 import { baseRatiosOf, compareRatios, computeRatios, ratiosIn, ratiosOf } from './core/ratios.js'
-import { FAST_PART, loadGroups, loadPeers } from './core/registry.js'
+import { loadGroups, loadPeers, MANY_JOBS_FACTOR } from './core/registry.js'
 import { planOf, runPlan } from './core/run.js'
 import { writePage } from './report/page.js'
 
@@ -56,7 +56,7 @@ async function main() {
     absent,
     quick: options.quick,
     jobs: options.jobs,
-    fastPart: FAST_PART,
+    manyJobsFactor: MANY_JOBS_FACTOR,
     commit: commitOf(),
     rounds,
     seconds,
@@ -94,7 +94,7 @@ function refuseOtherRun(before, { jobs }, checked) {
   if (before.jobs !== jobs) {
     throw new UsageError(`--check needs --jobs ${before.jobs}, as in bench/results/latest.json (got ${jobs})`)
   }
-  if (before.fastPart !== FAST_PART) {
+  if (before.manyJobsFactor !== MANY_JOBS_FACTOR) {
     throw new UsageError('--check needs results with the same number of jobs: run npm run bench once to write them')
   }
 }

@@ -24,7 +24,7 @@ export function fits(workload, peer) {
 }
 
 /** How many times as many jobs run where `manyJobs` says so: fewer are over before V8 has compiled the code. */
-export const FAST_PART = 4
+export const MANY_JOBS_FACTOR = 4
 
 /**
  * The share of the jobs that a peer runs in a workload.
@@ -32,5 +32,5 @@ export const FAST_PART = 4
  * @param {{ part?: number, isFast?: boolean }} peer
  */
 export function partOf({ manyJobs }, { part = 1, isFast }) {
-  return manyJobs === 'all peers' || (manyJobs && isFast) ? part * FAST_PART : part
+  return manyJobs === 'all peers' || (manyJobs && isFast) ? part * MANY_JOBS_FACTOR : part
 }

@@ -93,7 +93,7 @@ export function renderPages(results, groups, allPeers) {
   return { page: `${page}\n`, figures: `${figures}\n`, images }
 }
 
-function conditions({ at, commit, machine, quick, jobs, fastPart, rounds, seconds, versions }, peers) {
+function conditions({ at, commit, machine, quick, jobs, manyJobsFactor, rounds, seconds, versions }, peers) {
   const { node, cpu, cores, memory, load } = machine
   return [
     [
@@ -107,9 +107,9 @@ function conditions({ at, commit, machine, quick, jobs, fastPart, rounds, second
         : []),
       `- **Run**: ${at.slice(0, 10)}${commit ? `, commit ${commit}` : ''}, ${rounds} interleaved ${rounds === 1 ? 'round' : 'rounds'}, ${Math.round(seconds / 60)} minutes.`,
       `- **Jobs**: ${count(jobs)} counted ones a measurement, after half as many that warm up. Slow workloads have fewer: a fifth for single pushes, a twentieth for jobs that compute, a tenth for pushes of 10 kB, ${LATENCY_JOBS} for the idle latency.`,
-      ...(fastPart
+      ...(manyJobsFactor
         ? [
-            `- **More jobs**: all queues run ${fastPart} times as many in waves and in bulk; Highkiq on Redis and SQLite and raw commands also where a job takes microseconds. Fewer are over before Node has compiled the code, and a worker lives for hours. Their memory is that of more jobs, too.`,
+            `- **More jobs**: all queues run ${manyJobsFactor} times as many in waves and in bulk; Highkiq on Redis and SQLite and raw commands also where a job takes microseconds. Fewer are over before Node has compiled the code, and a worker lives for hours. Their memory is that of more jobs, too.`,
           ]
         : []),
       `- **Machine**: ${cpu}, ${cores} cores, ${memory} GB, Node ${node}, load ${load} before the run. Clients, workers and servers share it.`,

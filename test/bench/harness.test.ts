@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { checkEffects, Effects } from '../../bench/core/effects.js'
 import { parseOptions } from '../../bench/core/options.js'
 import { baseRatiosOf, compareRatios, computeRatios, ratiosIn, ratiosOf } from '../../bench/core/ratios.js'
-import { FAST_PART, loadGroups, loadPeers, partOf } from '../../bench/core/registry.js'
+import { loadGroups, loadPeers, MANY_JOBS_FACTOR, partOf } from '../../bench/core/registry.js'
 import { planOf } from '../../bench/core/run.js'
 import { halfSpread, median, quantile, summarize } from '../../bench/core/statistics.js'
 import { renderPages } from '../../bench/report/page.js'
@@ -199,9 +199,9 @@ test.each([
   [{}, { isFast: true }, 1],
   [{}, { part: 0.1 }, 0.1],
   [{ manyJobs: 'fast peers' }, {}, 1],
-  [{ manyJobs: 'fast peers' }, { isFast: true }, FAST_PART],
-  [{ manyJobs: 'all peers' }, {}, FAST_PART],
-  [{ manyJobs: 'all peers' }, { part: 0.1 }, 0.1 * FAST_PART],
+  [{ manyJobs: 'fast peers' }, { isFast: true }, MANY_JOBS_FACTOR],
+  [{ manyJobs: 'all peers' }, {}, MANY_JOBS_FACTOR],
+  [{ manyJobs: 'all peers' }, { part: 0.1 }, 0.1 * MANY_JOBS_FACTOR],
 ])('in the workload %j the peer %j runs the share %d of the jobs', (workload, peer, part) => {
   expect(partOf(workload, peer)).toBe(part)
 })
@@ -243,7 +243,8 @@ describe('report', () => {
 
   test('says how many more jobs ran where the results have more', async () => {
     const [peers, groups] = await Promise.all([loadPeers(), loadGroups()])
-    expect(renderPages({ ...results, fastPart: 4 }, groups, peers).page).toContain('all queues run 4 times as many')
+    const { page } = renderPages({ ...results, manyJobsFactor: 4 }, groups, peers)
+    expect(page).toContain('all queues run 4 times as many')
     expect(renderPages(results, groups, peers).page).not.toContain('times as many')
   })
 
@@ -311,12 +312,12 @@ describe('--check against other results', () => {
   const driver = isBuiltin('node:sqlite') ? 'node' : 'libsql'
 
   /** Compares with results whose only ratio is this one. */
-  async function check(median: number, fastPart: number | undefined = FAST_PART) {
+  async function check(median: number, manyJobsFactor: number | undefined = MANY_JOBS_FACTOR) {
     const folder = mkdtempSync(join(tmpdir(), 'highkiq-bench-test-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))
     const path = join(folder, 'before.json')
     const before = { median, min: median, max: median, rounds: [median] }
-    writeFileSync(path, JSON.stringify({ driver, jobs: 1000, fastPart, ratios: { [ratio]: before } }))
+    writeFileSync(path, JSON.stringify({ driver, jobs: 1000, manyJobsFactor, ratios: { [ratio]: before } }))
     const about = [
       '--only',
       'process.noop',
