@@ -12,8 +12,8 @@ export function importApp(url, folder) {
     return { sku }
   })
   const Done = hq.job('Imported', { maxCrashes: 1000 }, async (ctx, id, run) => {
-    const stalls = ctx.payload.hk_crashes ?? 0
-    appendFileSync(`${folder}/done`, `${JSON.stringify({ id, run, stalls })}\n`)
+    const crashes = ctx.payload.hk_crashes ?? 0
+    appendFileSync(`${folder}/done`, `${JSON.stringify({ id, run, crashes })}\n`)
   })
   return { hq, Row, Done }
 }

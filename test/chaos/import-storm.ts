@@ -93,8 +93,8 @@ async function judge(hq: Highkiq, task: Task, rows: number): Promise<string[]> {
   if (status?.total !== rows) complaints.push(`${status?.total} rows of ${rows}`)
   const counts = { enqueued: 0, working: 0, error: 0, cancelled: 0, ...expected }
   for (const [name, count] of Object.entries(counts)) {
-    const told = status?.counts[name as keyof typeof counts]
-    if (told !== count) complaints.push(`${told} ${name}, not ${count}`)
+    const got = status?.counts[name as keyof typeof counts]
+    if (got !== count) complaints.push(`${got} ${name}, not ${count}`)
   }
   let index = 0
   for await (const event of task.events()) {
@@ -108,10 +108,10 @@ async function judge(hq: Highkiq, task: Task, rows: number): Promise<string[]> {
   }
   if (index !== rows && complaints.length === 0) complaints.push(`${index} events for ${rows} rows`)
   if ((await hq.tasks.list()).items.length !== 1) complaints.push('more than one task')
-  const { enqueued, backlog, fetched: taken } = await hq.store.metrics.totals()
+  const { enqueued, backlog, fetched } = await hq.store.metrics.totals()
   // The worker of `Imported` may be the last that was killed.
-  if (enqueued + backlog + taken > 1)
-    complaints.push(`${enqueued} jobs in queues, ${backlog} in the backlog, ${taken} with owners`)
+  if (enqueued + backlog + fetched > 1)
+    complaints.push(`${enqueued} jobs in queues, ${backlog} in the backlog, ${fetched} with owners`)
   return complaints
 }
 
@@ -119,9 +119,9 @@ async function judge(hq: Highkiq, task: Task, rows: number): Promise<string[]> {
 async function doneComplaints(folder: string, id: string): Promise<string[]> {
   for (let i = 0; i < 400 && !existsSync(`${folder}/done`); i++) await sleep(50)
   const lines = readFileSync(`${folder}/done`, 'utf8').trim().split('\n')
-  const told = lines.map((line) => JSON.parse(line) as { id: string; run: number; stalls: number })
-  const first = told.filter(({ stalls }) => stalls === 0)
-  if (first.length > 1 || told.some((one) => one.id !== id || one.run !== 1)) return [`onDone: ${lines.join(' ')}`]
+  const runs = lines.map((line) => JSON.parse(line) as { id: string; run: number; crashes: number })
+  const first = runs.filter(({ crashes }) => crashes === 0)
+  if (first.length > 1 || runs.some((one) => one.id !== id || one.run !== 1)) return [`onDone: ${lines.join(' ')}`]
   return []
 }
 

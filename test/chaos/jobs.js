@@ -15,7 +15,7 @@ export function chaosApp(url, folder) {
     if (kind === 'snoozed' && isFirst(`${folder}/snoozed-${n}`)) throw new Snooze(0.1)
     if (kind === 'released' && isFirst(`${folder}/released-${n}`)) throw new Release()
   }
-  // And no end to stalls: the same job may be hit again and again.
+  // The same job may crash again and again.
   const options = { retry: 1, retryIn: () => 0.01, maxCrashes: 1000 }
   const define = (name, more = {}, run = handler) => hq.job(name, { ...options, ...more }, run)
   return { hq, note, handler, define, Plain: define('Plain'), Row: define('Row') }

@@ -17,7 +17,7 @@ export function orderedApp(url, folder) {
 /** Defines a queue whose calls note when they began and ended. Of `poison` payloads one always fails, with all beside it. */
 export function defineOrdered(hq, note, name, { poison, ...more }) {
   let calls = 0
-  // No end to stalls: the same id may be hit again and again.
+  // The same id may crash again and again.
   const options = { batchSize: 4, retryIn: () => 0.05, maxCrashes: 1_000_000, morgueMax: 1_000_000, ...more }
   return hq.ordered(name, options, async (_ctx, batch) => {
     const call = ++calls

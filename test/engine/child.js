@@ -15,8 +15,8 @@ quiet.child = () => quiet
 
 const hq = new Highkiq({ url, logger: quiet, random: () => 0 })
 hq.onError((error) => emit('error', { code: error.code, message: error.message }))
-hq.onDeath((payload, error) => emit('death', { jid: payload.jid, stalls: payload.hk_crashes, message: error.message }))
-hq.onFatal((error, worker) => emit('last words', { message: error.message, worker }))
+hq.onDeath((payload, error) => emit('death', { jid: payload.jid, crashes: payload.hk_crashes, message: error.message }))
+hq.onFatal((error, worker) => emit('fatal', { message: error.message, worker }))
 for (const event of ['startup', 'quiet', 'shutdown', 'exit', 'heartbeat', 'reopen']) hq.on(event, () => emit(event))
 
 hq.job('Quick', (ctx, n) => emit('ran', { n, attempt: ctx.attempt }))
@@ -55,9 +55,9 @@ hq.job('Careless', (_ctx, how) => {
     })
   }
 })
-/** Dooms its process, and does not end by itself. */
-hq.job('Doomed', { maxCrashes: 2 }, async (ctx, how) => {
-  emit('began', { stalls: ctx.payload.hk_crashes ?? 0 })
+/** Crashes its process, and does not end by itself. */
+hq.job('Crashing', { maxCrashes: 2 }, async (ctx, how) => {
+  emit('began', { crashes: ctx.payload.hk_crashes ?? 0 })
   setTimeout(() => {
     throw new Error('nobody catches')
   })
@@ -66,7 +66,7 @@ hq.job('Doomed', { maxCrashes: 2 }, async (ctx, how) => {
   })
 })
 hq.job('Killer', { maxCrashes: 3 }, async (ctx) => {
-  emit('began', { stalls: ctx.payload.hk_crashes ?? 0 })
+  emit('began', { crashes: ctx.payload.hk_crashes ?? 0 })
   process.kill(process.pid, 'SIGKILL')
   await new Promise(() => {})
 })

@@ -74,12 +74,12 @@ test('after the third crash in a row the job is dead with the reason, and death 
   t.hq.onDeath((payload, error) => deaths.add([payload.jid, payload.hk_crashes, (error as Error).message]))
   const jid = await t.hq.push({ class: 'Killer', args: [] })
   await t.work({ leaseSeconds: 1, queues: ['other'] })
-  for (const stalls of [0, 1, 2]) {
+  for (const crashes of [0, 1, 2]) {
     const child = new Child(t.url)
     const [began] = await child.waitFor('began')
-    expect(began).toMatchObject({ stalls })
+    expect(began).toMatchObject({ crashes })
     expect(await child.exited).toMatchObject({ signal: 'SIGKILL' })
-    if (stalls < 2) await until(async () => (await t.hq.store.metrics.totals()).enqueued === 1)
+    if (crashes < 2) await until(async () => (await t.hq.store.metrics.totals()).enqueued === 1)
   }
   const message = 'its process died 3 times in a row while it held the job'
   expect(await deaths.atLeast(1)).toEqual([[jid, 3, message]])

@@ -153,29 +153,29 @@ test.each(['throws', 'catches'])(
     await child.waitFor('began')
     await t.hq.push({ class: 'Careless', args: [how] })
     expect(await child.exited).toEqual({ code: 1, signal: null })
-    expect(order(child).slice(-5)).toEqual(['quiet', 'aborted', 'shutdown', 'exit', 'last words'])
+    expect(order(child).slice(-5)).toEqual(['quiet', 'aborted', 'shutdown', 'exit', 'fatal'])
     expect(child.all('error')).toMatchObject([{ message: `nobody ${how}` }])
     const worker = { concurrency: 10, orderedConcurrency: 0, queues: ['default'], identity: expect.any(String) }
-    expect(child.all('last words')).toMatchObject([{ message: `nobody ${how}`, worker }])
+    expect(child.all('fatal')).toMatchObject([{ message: `nobody ${how}`, worker }])
     expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 1, fetched: 0, processed: 1, failed: 0 })
     expect(await t.hq.store.workers.leases()).toEqual([])
   },
 )
 
-test.each(['obeys', 'is deaf'])(
+test.each(['obeys', 'ignores the abort'])(
   'a job whose uncaught error ends its process counts a crash each time, until it is dead; its handler %s',
   async (how) => {
     const t = bench()
-    const keeper = await t.hq.push({ class: 'Doomed', args: [how] })
+    const jid = await t.hq.push({ class: 'Crashing', args: [how] })
     const first = new Child(t.url, { timeout: 0.05 })
     expect(await first.exited).toEqual({ code: 1, signal: null })
-    expect(await t.queue()).toMatchObject([{ jid: keeper, hk_crashes: 1 }])
+    expect(await t.queue()).toMatchObject([{ jid, hk_crashes: 1 }])
     expect(first.all('death')).toEqual([])
     const second = new Child(t.url, { timeout: 0.05 })
     expect(await second.exited).toEqual({ code: 1, signal: null })
-    expect(second.all('began')).toMatchObject([{ stalls: 1 }])
-    expect(second.all('death')).toMatchObject([{ jid: keeper, stalls: 2 }])
-    expect(await t.set('dead')).toMatchObject([{ jid: keeper, hk_crashes: 2, error_class: 'Crashed' }])
+    expect(second.all('began')).toMatchObject([{ crashes: 1 }])
+    expect(second.all('death')).toMatchObject([{ jid, crashes: 2 }])
+    expect(await t.set('dead')).toMatchObject([{ jid, hk_crashes: 2, error_class: 'Crashed' }])
     expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 0 })
   },
 )

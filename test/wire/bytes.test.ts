@@ -192,7 +192,7 @@ const ways: Record<string, { class: string; more?: string[]; go: Way }> = {
     },
   },
   'the death of its process': {
-    class: 'Stalls',
+    class: 'Crashes',
     async go(t, texts) {
       for (const text of texts) await t.raw(text)
       const dead = 'dead:1:a.0'

@@ -50,7 +50,7 @@ const seldom = ['release', 'leave', 'reshard', 'kill', 'delete', 'now', 'deleteP
 const weighted = [...often, ...often, ...often, ...atTimes, ...seldom]
 
 const IDS = ['a', 'b', 'c', 'd', 'e', '~', '😀']
-const MOST_STALLS = 2
+const MAX_CRASHES = 2
 
 class Life {
   readonly queue: OrderedQueue
@@ -126,10 +126,10 @@ class Life {
     const had = this.owners.get(shard)
     if (had === owner) return
     const died = new Set(this.model.morgue.keys())
-    const answer = await owner.ask(shard, MOST_STALLS)
+    const answer = await owner.ask(shard, MAX_CRASHES)
     if (had) return expect(answer).toBe(null)
     const deaths = this.deaths()
-    const rescued = this.model.crash(shard, MOST_STALLS)
+    const rescued = this.model.crash(shard, MAX_CRASHES)
     expect(sure(answer).token).toBeGreaterThan(token)
     expect(answer?.died).toHaveLength(this.deaths() - deaths)
     expect(sure(answer).rescued + sure(answer).died.length).toBeLessThanOrEqual(rescued + died.size)

@@ -336,17 +336,17 @@ export const rescue: Case[] = [
       await t.store.workers.claim(owner)
       const answers = await t.store.workers.rescue(
         [
-          { owner, queue: 'q', ticket: a.ticket, to: { to: 'dead', text: '{"stalls":3}', score: 9 } },
+          { owner, queue: 'q', ticket: a.ticket, to: { to: 'dead', text: '{"crashes":3}', score: 9 } },
           { owner, queue: 'q', ticket: b.ticket, to: toQueue('q', t.job(2)) },
-          { owner, queue: 'q', ticket: c.ticket, to: toQueue('other', '{"stalls":1}') },
+          { owner, queue: 'q', ticket: c.ticket, to: toQueue('other', '{"crashes":1}') },
           { owner, queue: 'q', ticket: d.ticket, to: { to: 'retry', text: t.job(4), score: 1.5 } },
         ],
         NOW,
       )
       expect(answers).toEqual(['ok', 'gone', 'ok', 'ok'])
-      expect(await t.store.jobSets.page('dead', { limit: 9 })).toEqual([{ text: '{"stalls":3}', score: 9 }])
+      expect(await t.store.jobSets.page('dead', { limit: 9 })).toEqual([{ text: '{"crashes":3}', score: 9 }])
       expect(await t.store.jobSets.page('retry', { limit: 9 })).toEqual([{ text: t.job(4), score: 1.5 }])
-      expect(await t.waiting('other')).toEqual(['{"stalls":1}'])
+      expect(await t.waiting('other')).toEqual(['{"crashes":1}'])
       expect(await t.waiting('q')).toEqual([])
       expect(await t.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0, fetched: 0 })
     },
