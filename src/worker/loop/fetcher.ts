@@ -47,11 +47,10 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   #wanted = 0
   /**
    * Jobs that were fetched ahead are requeued: `waiting` for the end of calls that fetch, `ready` for the next call, and
-   * `sent` until it is answered. Meanwhile no call fetches, so that the jobs keep their order.
+   * `sent` until it is answered. Meanwhile no call fetches, so that the jobs keep their order. `blocking` is `waiting` when
+   * jobs had been fetched ahead: no job starts, so that those come first.
    */
-  #requeuing: 'no' | 'waiting' | 'ready' | 'sent' = 'no'
-  /** Whether jobs had been fetched ahead when the state became `waiting`: then no job starts, so that those come first. */
-  #holdsBack = false
+  #requeuing: 'no' | 'waiting' | 'blocking' | 'ready' | 'sent' = 'no'
   /** Ends the wait for jobs. Meanwhile calls settle jobs and fetch none. */
   #waiting: AbortController | undefined
   /** The last fetch returned fewer jobs than asked for. */
@@ -71,7 +70,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
       owner: () => options.owner(),
       nextSlot,
       buffer: this.#buffer,
-      mayFill: () => this.#requeuing === 'no' || (this.#requeuing === 'waiting' && !this.#holdsBack),
+      mayFill: () => this.#requeuing === 'no' || this.#requeuing === 'waiting',
       askRequeuePrefetched: () => this.#askRequeuePrefetched(),
       wake: () => this.#wake(),
     })
@@ -240,12 +239,12 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   protected override callEnded(): void {
-    if (this.#requeuing === 'waiting') this.#askRequeuePrefetched()
+    if (this.#requeueWaits) this.#askRequeuePrefetched()
   }
 
   protected override onIdle(): void {
     // A wait has brought these jobs. `callEnded` runs only after calls.
-    if (this.#requeuing === 'waiting') this.#askRequeuePrefetched()
+    if (this.#requeueWaits) this.#askRequeuePrefetched()
     if (this.#free > 0) this.step(() => this.#waitForJobs(this.#free))
   }
 
@@ -260,11 +259,15 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   #askRequeuePrefetched(): void {
     if (this.#requeuing === 'sent') return
     if (this.#wanted > 0) {
-      if (this.#requeuing !== 'waiting') this.#holdsBack = this.#slots.prefetch.size > 0
-      this.#requeuing = 'waiting'
+      if (!this.#requeueWaits) this.#requeuing = this.#slots.prefetch.size > 0 ? 'blocking' : 'waiting'
     } else if (this.#slots.requeuePrefetched()) this.#requeuing = 'ready'
-    else if (this.#requeuing === 'waiting') this.#requeuing = 'no'
+    else if (this.#requeueWaits) this.#requeuing = 'no'
     this.#wake()
+  }
+
+  /** Whether a requeue waits for the end of calls that fetch. */
+  get #requeueWaits(): boolean {
+    return this.#requeuing === 'waiting' || this.#requeuing === 'blocking'
   }
 
   #isOwner(owner: string): boolean {
