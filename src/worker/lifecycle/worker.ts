@@ -91,16 +91,16 @@ export class Worker extends WorkerProcess {
     const plan = planCapsules(this.options, parts.bindings ?? [], app.random)
     const { executors = [], services = [] } = parts
     this.orderedConcurrency = executors.reduce((sum, { slots }) => sum + slots, 0)
-    this.#lease = this.#leaseIn(app)
+    this.#lease = this.#createLease(app)
     this.#threads = new ThreadPool(parts.threads, app.report)
-    const engine = this.#engineOf(app)
+    const engine = this.#createEngine(app)
     this.#engine = engine
-    const handle = this.#handle()
+    const handle = this.#createHandle()
     this.#capsules = new Capsules(engine, plan, handle)
     this.#executors = [this.#capsules, ...executors.map(({ make }) => make(engine, handle))]
     this.#rescuer = new Rescuer(engine, leaseSeconds, () => this.#lease.owner)
     const updater = new ProgressUpdater(engine, this.identity, () => this.#attempts)
-    this.#heartbeat = this.#heartbeatWith(updater, plan, parts)
+    this.#heartbeat = this.#createHeartbeat(updater, plan, parts)
     this.#services = [
       this.#rescuer,
       new DueJobs(engine, pollInterval, promote),
@@ -113,7 +113,7 @@ export class Worker extends WorkerProcess {
     ]
   }
 
-  #leaseIn(app: Engine): WorkerLease {
+  #createLease(app: Engine): WorkerLease {
     const { leaseSeconds, maxBlockSeconds } = this.options
     return new WorkerLease(app, {
       identity: this.identity,
@@ -128,7 +128,7 @@ export class Worker extends WorkerProcess {
   }
 
   /** Returns the engine of the app, with the state of this worker. */
-  #engineOf(app: Engine): Engine {
+  #createEngine(app: Engine): Engine {
     return {
       ...app,
       emit: (event) => app.emit(event, this.about),
@@ -139,7 +139,7 @@ export class Worker extends WorkerProcess {
     }
   }
 
-  #handle(): WorkerHandle {
+  #createHandle(): WorkerHandle {
     let nextSlot = 0
     return {
       owner: () => this.#lease.owner,
@@ -149,7 +149,7 @@ export class Worker extends WorkerProcess {
     }
   }
 
-  #heartbeatWith(updater: ProgressUpdater, plan: readonly Capsule[], parts: WorkerParts): Heartbeat {
+  #createHeartbeat(updater: ProgressUpdater, plan: readonly Capsule[], parts: WorkerParts): Heartbeat {
     const { tag, labels } = this.options
     const shown = {
       identity: this.identity,
