@@ -89,7 +89,7 @@ function costs(figures, { jobs, warmup, processes }) {
   }
 }
 
-export async function allDone(workers, total) {
+async function allDone(workers, total) {
   let last = -1
   let since = performance.now()
   for (;;) {

@@ -16,11 +16,9 @@ const SLOTS = 5
 const ROW_MS = 50
 const PRODUCER = 'bench'
 
-/** What it has for so many dead jobs. */
-export const sizesFor = (dead) => ({ dead, tasks: dead / 20, rows: dead / 2 })
-
-export async function fillCatalogue(hq, dead) {
-  const { tasks, rows } = sizesFor(dead)
+async function fillCatalogue(hq, dead) {
+  const tasks = dead / 20
+  const rows = dead / 2
   const now = Date.now()
   for (let from = 0; from < dead; from += CHUNK) {
     await hq.store.jobs.push(

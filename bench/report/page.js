@@ -235,7 +235,7 @@ function ratioTable({ ratios, driver }, groups, peers) {
 }
 
 /** The figures in which a peer that is not raw commands beats Highkiq on the same store. The cost is a sum of two of them. */
-export function betterPeers({ cells }, groups, peers) {
+function betterPeers({ cells }, groups, peers) {
   const rivals = peers.filter((peer) => !peer.app && !peer.isRaw)
   return groups.flatMap(({ workloads }) =>
     workloads

@@ -9,7 +9,7 @@ import { type Message, mailOf, slackBody, webhookBody } from './message.ts'
 import type { Target } from './options.ts'
 
 /** The longest time of a try. */
-export const SENDING_MS = 10_000
+const SENDING_MS = 10_000
 
 /** The part of nodemailer that is used. */
 interface Mailer {

@@ -20,7 +20,7 @@ export function rejectedOf({ counts: { failed, error, cancelled } }: TaskStatus)
 }
 
 /** Formats the counts that are above 0: `9,929 finished, 71 failed`. */
-export function countsText({ counts, backlog, retrying, deferred }: TaskStatus): string {
+function countsText({ counts, backlog, retrying, deferred }: TaskStatus): string {
   const { finished, failed, error, cancelled, working, enqueued } = counts
   const parts = [
     `${count(finished)} finished`,

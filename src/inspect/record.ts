@@ -133,7 +133,7 @@ export class JobRecord {
 
   /** Seconds since it entered its queue, otherwise since it was created; 0 when neither time is known. */
   get latency(): number {
-    return latencyOf(this.text, this.#now())
+    return latencySince(waitingSince(this.text), this.#now())
   }
 
   toJSON(): Record<string, unknown> {
@@ -161,16 +161,12 @@ export class JobRecord {
   }
 }
 
-/** Returns the seconds since a job entered its queue, otherwise since it was created; 0 when neither time is known. */
-export function latencyOf(text: string, now: number): number {
-  return latencySince(waitingSince(text), now)
-}
-
 /** Returns since when a job has waited in its queue, in milliseconds; undefined when its text does not say. */
 export function waitingSince(text: string): number | undefined {
   return readTime(text, 'enqueued_at') ?? readTime(text, 'created_at')
 }
 
+/** Returns the seconds since a time in milliseconds; 0 when it is not known. */
 export function latencySince(since: number | undefined, now: number): number {
   return since === undefined ? 0 : Math.max((now - since) / 1000, 0)
 }

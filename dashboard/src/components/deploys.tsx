@@ -11,7 +11,7 @@ export type Deploy = Throughput['deploys'][number]
 const MOST = 6
 
 /** Returns the address of the page that compares the runs before and after a deploy. */
-export function deployPath(deploy: Pick<Deploy, 'at'>): string {
+function deployPath(deploy: Pick<Deploy, 'at'>): string {
   return at(`/deploys?at=${queryValue(deploy.at)}`)
 }
 

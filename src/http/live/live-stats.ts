@@ -13,7 +13,7 @@ import type { Made } from '../schemas.ts'
 import { STEP_MS, StatsHistory } from './stats-history.ts'
 
 /** The shortest time between two computations. */
-export const LIVE_STATS_MS = 2000
+const LIVE_STATS_MS = 2000
 /** Sampling stops this long after the last request. */
 const ASKED_MS = 3_600_000
 /** How long the number of cron entries is reused: it changes with deploys only. */

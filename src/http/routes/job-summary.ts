@@ -130,11 +130,11 @@ function restOf(redaction: Redaction, { payload }: JobRecord, longest: number): 
 }
 
 /** Returns the beginning of a value as JSON, without writing all of a large value. */
-export function previewOf(value: unknown, longest = LONGEST): string {
+function previewOf(value: unknown): string {
   let out = ''
-  const isFull = () => out.length > longest
+  const isFull = () => out.length > LONGEST
   const write = (one: unknown): void => {
-    if (typeof one === 'string') out += JSON.stringify(one.length > longest ? one.slice(0, longest) : one)
+    if (typeof one === 'string') out += JSON.stringify(one.length > LONGEST ? one.slice(0, LONGEST) : one)
     else if (Array.isArray(one)) {
       out += '['
       for (const [i, item] of one.entries()) {
@@ -156,5 +156,5 @@ export function previewOf(value: unknown, longest = LONGEST): string {
     } else out += stringifyJson(one)
   }
   write(value)
-  return cut(out, longest)
+  return cut(out)
 }

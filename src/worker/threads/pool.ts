@@ -129,7 +129,7 @@ export class ThreadPool implements BackgroundService, Threads {
   }
 }
 
-export function threadOptions(thread: boolean | string | URL | ThreadOptions | undefined): ThreadOptions {
+function threadOptions(thread: boolean | string | URL | ThreadOptions | undefined): ThreadOptions {
   if (typeof thread === 'string' || thread instanceof URL) return { file: thread }
   return typeof thread === 'object' ? thread : {}
 }

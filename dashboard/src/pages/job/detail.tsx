@@ -38,7 +38,7 @@ export function JobDetailView({ job, state, path }: JobDetailProps) {
   )
 }
 
-export function JobError({ error }: { error: NonNullable<JobDetail['error']> }) {
+function JobError({ error }: { error: NonNullable<JobDetail['error']> }) {
   return (
     <div class="err">
       <b>

@@ -236,7 +236,7 @@ interface Issue {
 }
 
 /** Returns the fields that the error of a request is about. */
-export function wrongOf(thrown: unknown): Wrong {
+function wrongOf(thrown: unknown): Wrong {
   if (!(thrown instanceof ApiError)) return { form: String(thrown) }
   const { code, message, details } = thrown
   const issues = Array.isArray(details.issues) ? (details.issues as Issue[]) : []

@@ -18,7 +18,7 @@ export interface Upload {
 const FORM = 'multipart/form-data'
 
 /** The format of each media type; undefined when the first bytes have to decide. */
-export const FILE_TYPES: Record<string, FileFormat | undefined> = {
+const FILE_TYPES: Record<string, FileFormat | undefined> = {
   'text/csv': 'csv',
   'text/tab-separated-values': 'csv',
   'text/plain': undefined,
