@@ -45,17 +45,17 @@ export function variable(name: Variable, env: Environment = process.env): string
  * Returns the store URL: HIGHKIQ_URL, otherwise the variable that REDIS_PROVIDER names, otherwise REDIS_URL.
  * @throws INVALID_OPTION
  */
-export function storeUrl(env: Environment = process.env): string | undefined {
-  const url = variable('HIGHKIQ_URL', env)
+export function storeUrl(): string | undefined {
+  const url = variable('HIGHKIQ_URL')
   if (url) return url
-  const provider = variable('REDIS_PROVIDER', env)
-  if (!provider) return variable('REDIS_URL', env)
+  const provider = variable('REDIS_PROVIDER')
+  if (!provider) return variable('REDIS_URL')
   if (provider.includes(':')) {
     throw invalidOption(
       'REDIS_PROVIDER holds the name of the variable that has the URL (REDIS_PROVIDER=REDISTOGO_URL), and not the URL: put that into REDIS_URL',
     )
   }
-  const named = env[provider]
+  const named = process.env[provider]
   if (named) return named
   throw invalidOption(`REDIS_PROVIDER must name an environment variable that is set (got ${provider})`)
 }
@@ -73,8 +73,8 @@ export const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'sile
 /**
  * Returns the level of the default logger: HIGHKIQ_LOG_LEVEL, otherwise debug with DEBUG_INVOCATION=1, otherwise info.
  */
-export function logLevel(env: Environment = process.env): string {
-  return variable('HIGHKIQ_LOG_LEVEL', env) ?? (variable('DEBUG_INVOCATION', env) === '1' ? 'debug' : 'info')
+export function logLevel(): string {
+  return variable('HIGHKIQ_LOG_LEVEL') ?? (variable('DEBUG_INVOCATION') === '1' ? 'debug' : 'info')
 }
 
 /** Returns the name of the app's folder; for `shop/releases/20261121103000` it is `shop`. */

@@ -30,9 +30,9 @@ export async function serveWeb(
 }
 
 /** @throws CliError when other machines could reach the address without a login */
-export async function checkHost(host: string, token = variable('HIGHKIQ_WEB_TOKEN', io().env)): Promise<void> {
+export async function checkHost(host: string): Promise<void> {
   const { isLoopback } = await import('../http/access/local.ts')
-  if (token !== undefined || isLoopback(host)) return
+  if (variable('HIGHKIQ_WEB_TOKEN', io().env) !== undefined || isLoopback(host)) return
   const message = `other machines can reach ${host}, so it needs a token: set HIGHKIQ_WEB_TOKEN (or highkiq web --token), or leave out the host`
   throw new CliError(message, 2)
 }
