@@ -106,6 +106,14 @@ export interface EventState {
   drop?: boolean
 }
 
+/** A row as a page of a task has it. */
+export interface EventRow extends Omit<EventState, 'drop'> {
+  number: number | null
+  job: string | null
+  args: string | null
+  source: string | null
+}
+
 /** The arguments of `startRun`, after the id of the task. */
 export interface NewRun {
   run: number

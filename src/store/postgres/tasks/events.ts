@@ -13,7 +13,7 @@ import {
 import {
   BACKLOG,
   ELSEWHERE,
-  type EventState,
+  type EventRow,
   NEVER_QUEUED,
   REJECTED,
   STATUS_CODE,
@@ -23,21 +23,6 @@ import type { Ledgers } from '../ledgers/ledgers.ts'
 import { Tables, type Value } from '../server/database.ts'
 import { givenText } from '../server/texts.ts'
 import { sql } from '../sql.generated.ts'
-
-export interface EventRow extends Omit<EventState, 'drop'> {
-  number: number | null
-  job: string | null
-  args: string | null
-  source: string | null
-}
-
-export interface MessageRow {
-  idx: number
-  n: number
-  at: number
-  code: string
-  params: string
-}
 
 /** A row with what belongs to it. The arrays have its messages, oldest first; null: there are none. */
 interface FullRow extends EventRow {

@@ -2,32 +2,25 @@
 
 import { taskExists } from '../../../job/task-exists.ts'
 import {
-  type Callback,
   EVENT_STATUSES,
-  type EventStatus,
-  type MaxFailures,
-  type Message,
   type MovedRow,
   movingSets,
-  type PageName,
   type TaskPart,
   type TaskProgress,
-  type TaskSpec,
   type TaskTransferStore,
 } from '../../contract.ts'
-import { BEHIND } from '../../sql/next-jobs.ts'
 import {
-  BACKLOG,
-  BROKEN,
-  ELSEWHERE,
-  ENDED,
-  NEVER_QUEUED,
-  parsed,
-  REJECTED,
-  REPLACED,
-  STATUS_CODE,
-  written,
-} from '../../sql/task-row.ts'
+  adderName,
+  DEFERRALS,
+  EMPTY,
+  headOf,
+  LOCATION,
+  type Moving,
+  PRODUCER_STATE,
+  pageOf,
+} from '../../sql/moved-task.ts'
+import { BEHIND } from '../../sql/next-jobs.ts'
+import { REJECTED, STATUS_CODE, written } from '../../sql/task-row.ts'
 import { heldPage, outcomeOf, PostgresTransferStore, remember } from '../jobs/transfers.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import { saveTasks } from '../ledgers/save.ts'
@@ -35,15 +28,8 @@ import { openLedger } from '../ledgers/task-ledger.ts'
 import type { TaskRow } from '../ledgers/task-row.ts'
 import type { Database } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
-import { DEFERRALS, EMPTY, readTaskPart } from './task-parts.ts'
+import { readTaskPart } from './task-parts.ts'
 import { deleteSome, insertTasks } from './task-store.ts'
-
-interface Moving {
-  transfer: string | null
-  target: string | null
-  /** null: the task goes to another store. */
-  cursor: string | null
-}
 
 /** The most rows that a step deletes of parts that are void. */
 const MANY = 10_000
@@ -109,7 +95,7 @@ export abstract class PostgresTaskTransferStore extends PostgresTransferStore im
       const task = await db.first<TaskRow & { due_at: number | null }>(sql.moving.task, id)
       if (!task || moving?.transfer !== transfer || moving.cursor !== null) return null
       return cursor === ''
-        ? { ...EMPTY, task: await headOf(db, task), next: 'r-1' }
+        ? { ...EMPTY, task: await readHead(db, task), next: 'r-1' }
         : await readTaskPart(db, task.key, cursor)
     })
 
@@ -157,9 +143,6 @@ export abstract class PostgresTaskTransferStore extends PostgresTransferStore im
     })
 }
 
-const PRODUCER_STATE = { ended: ENDED, broken: BROKEN, replaced: REPLACED } as const
-const LOCATION = { new: NEVER_QUEUED, backlog: BACKLOG, elsewhere: ELSEWHERE } as const
-
 /** Fills the window of a task that may run again, and updates its state. */
 async function refill(db: Database, id: string, now: number): Promise<void> {
   await withLedgers(db, now, async (ledgers) => void (await ledgers.of(id)))
@@ -167,11 +150,6 @@ async function refill(db: Database, id: string, now: number): Promise<void> {
 
 async function dropSets(db: Database, id: string): Promise<void> {
   await db.run(sql.moving.dropSets, movingSets(id))
-}
-
-/** A task is a page without a number. */
-function pageOf(transfer: string): PageName {
-  return { transfer, number: 0 }
 }
 
 async function deleteParts(db: Database, id: string): Promise<void> {
@@ -188,64 +166,10 @@ async function deleteRest(db: Database, id: string, limit: number): Promise<bool
   )
 }
 
-async function headOf(
-  db: Database,
-  task: TaskRow & { due_at: number | null },
-): Promise<{ spec: TaskSpec; progress: TaskProgress }> {
+async function readHead(db: Database, task: TaskRow & { due_at: number | null }): Promise<TaskPart['task']> {
   const labels = await db.all<{ name: string; value: string }>(sql.moving.labels, task.key)
   const producers = await db.all<{ name: string; cursor: number; state: number }>(sql.moving.producers, task.key)
-  const stateOf = (code: number) =>
-    (code === BROKEN
-      ? 'broken'
-      : code === REPLACED
-        ? 'replaced'
-        : 'ended') as TaskProgress['producers'][number]['state']
-  const counts = Object.fromEntries(EVENT_STATUSES.map((status) => [status, task[status]]))
-  return {
-    spec: {
-      id: task.id,
-      name: task.name,
-      job: task.job,
-      queue: task.queue,
-      template: task.template,
-      window: task.window_size,
-      ...(task.rows_per_job === null ? {} : { rowsPerJob: task.rows_per_job }),
-      keepArgs: task.keep_args,
-      meta: task.meta,
-      ...(labels.length === 0 ? {} : { labels: Object.fromEntries(labels.map(({ name, value }) => [name, value])) }),
-      createdAt: task.created_at,
-      producer: task.producer,
-      maxFailures: parsed<MaxFailures>(task.max_failures),
-      onMaxFailures: task.on_max_failures,
-      onDone: parsed<Callback>(task.on_done),
-      onFailure: parsed<Callback>(task.on_failure),
-      keep: task.keep,
-      lostAfter: task.lost_after,
-      single: task.single === 1,
-    },
-    progress: {
-      state: task.state === 'done' || task.state === 'cancelled' ? task.state : 'open',
-      paused: task.paused === 1,
-      reason: parsed<Message>(task.reason),
-      run: task.run,
-      runAt: task.run_at,
-      endedBefore: task.ended_before,
-      doneRun: task.done_run,
-      failedRun: task.failed_run,
-      mixed: task.mixed === 1,
-      total: task.total,
-      next: task.next,
-      backlog: task.backlog,
-      deferred: task.deferred,
-      counts: counts as Record<EventStatus, number>,
-      lastRow: task.last_row,
-      linkVersion: task.link_version,
-      progressAt: task.progress_at,
-      finishedAt: task.finished_at,
-      dueAt: task.due_at,
-      producers: producers.map(({ name, cursor, state }) => ({ name, cursor, state: stateOf(state) })),
-    },
-  }
+  return headOf(task, task.window_size, Object.fromEntries(labels.map(({ name, value }) => [name, value])), producers)
 }
 
 /** @throws STORE_UNUSABLE */
@@ -374,7 +298,7 @@ async function addRows(db: Database, key: number, rows: readonly MovedRow[]): Pr
   }
   const adders = rows.filter(({ added }) => added !== null)
   if (adders.length > 0) {
-    const names = adders.map(({ index }) => `row:${index}`)
+    const names = adders.map(({ index }) => adderName(index))
     await db.run(
       sql.producer.advance,
       key,

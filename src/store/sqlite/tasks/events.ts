@@ -13,7 +13,7 @@ import {
 import {
   BACKLOG,
   ELSEWHERE,
-  type EventState,
+  type EventRow,
   NEVER_QUEUED,
   REJECTED,
   STATUS_CODE,
@@ -24,13 +24,6 @@ import { Deferrals } from '../ledgers/deferrals.ts'
 import type { Ledgers } from '../ledgers/ledgers.ts'
 import type { TaskRow } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
-
-export interface EventRow extends Omit<EventState, 'drop'> {
-  number: number | null
-  job: string | null
-  args: string | null
-  source: string | null
-}
 
 export class Events extends Tables {
   page(id: string, { status, code, otherCodes, after = -1, indexes, limit }: EventQuery): EventRecord[] {

@@ -1,29 +1,10 @@
 /** Reads the parts of a sealed task. A cursor is `r` (rows), `b` (backlog) or `f` (files), and after which of them to continue. */
 
-import { countWithin, type MovedRow, TASK_PART_LENGTH, TASK_PART_ROWS, type TaskPart } from '../../contract.ts'
-import { BACKLOG, NEVER_QUEUED, STATUS_NAME } from '../../sql/task-row.ts'
+import { countWithin, TASK_PART_LENGTH, TASK_PART_ROWS, type TaskPart } from '../../contract.ts'
+import { adderName, type DeferralRow, EMPTY, type MessageRow, movedRows } from '../../sql/moved-task.ts'
+import type { EventRow } from '../../sql/task-row.ts'
 import type { Database } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
-import type { EventRow } from './events.ts'
-
-interface MessageRow {
-  idx: number
-  n: number
-  at: number
-  code: string
-  params: string
-}
-
-interface DeferralRow {
-  idx: number
-  run: number
-  attempt: number
-  state: number
-  ends: number | null
-}
-
-export const DEFERRALS = ['begun', 'parked', 'ended'] as const
-export const EMPTY: TaskPart = { task: null, rows: [], backlog: [], files: [], next: null }
 
 export function readTaskPart(db: Database, key: number, cursor: string): TaskPart {
   const after = Number(cursor.slice(1))
@@ -40,48 +21,14 @@ function rowsAfter(db: Database, key: number, after: number): TaskPart {
   const some = read.slice(0, countWithin(lengths, TASK_PART_LENGTH))
   const last = some.at(-1)
   if (!last) return { ...EMPTY, next: `b${-(2 ** 50)}` }
-  return { ...EMPTY, rows: movedRows(db, key, some, last.idx), next: `r${last.idx}` }
-}
-
-function movedRows(db: Database, key: number, rows: readonly EventRow[], last: number): MovedRow[] {
-  const range = [key, rows[0]?.idx ?? 0, last] as const
-  const messages = new Map<number, MovedRow['messages']>()
-  for (const { idx, n, at, code, params } of db.all<MessageRow>(sql.moving.messages, ...range)) {
-    const one = { n, message: { at, code, params: JSON.parse(params) as Record<string, unknown> } }
-    messages.set(idx, [...(messages.get(idx) ?? []), one])
-  }
-  const deferrals = new Map(db.all<DeferralRow>(sql.moving.deferrals, ...range).map((one) => [one.idx, one]))
-  const names = JSON.stringify(rows.map(({ idx }) => `row:${idx}`))
-  const adders = db.all<{ name: string; cursor: number }>(sql.moving.adders, key, names)
-  const added = new Map(adders.map(({ name, cursor }) => [name, cursor]))
-  return rows.map((row) => {
-    const deferral = deferrals.get(row.idx)
-    return {
-      index: row.idx,
-      status: STATUS_NAME[row.status] as MovedRow['status'],
-      location: row.location === NEVER_QUEUED ? 'new' : row.location === BACKLOG ? 'backlog' : 'elsewhere',
-      run: row.run,
-      step: row.step,
-      number: row.number,
-      job: row.job,
-      code: row.code,
-      startedAt: row.started_at,
-      finishedAt: row.finished_at,
-      args: row.args,
-      source: row.source,
-      result: row.result,
-      messages: messages.get(row.idx) ?? [],
-      deferral: deferral
-        ? {
-            run: deferral.run,
-            attempt: deferral.attempt,
-            state: DEFERRALS[deferral.state] as (typeof DEFERRALS)[number],
-            ends: deferral.ends,
-          }
-        : null,
-      added: added.get(`row:${row.idx}`) ?? null,
-    }
-  })
+  const range = [key, some[0]?.idx ?? 0, last.idx] as const
+  const rows = movedRows(
+    some,
+    db.all<MessageRow>(sql.moving.messages, ...range),
+    db.all<DeferralRow>(sql.moving.deferrals, ...range),
+    db.all<{ name: string; cursor: number }>(sql.moving.adders, key, JSON.stringify(some.map(({ idx }) => adderName(idx)))),
+  )
+  return { ...EMPTY, rows, next: `r${last.idx}` }
 }
 
 function backlogAfter(db: Database, key: number, after: number): TaskPart {

@@ -2,45 +2,31 @@
 
 import { taskExists } from '../../../job/task-exists.ts'
 import {
-  type Callback,
   EVENT_STATUSES,
-  type EventStatus,
-  type MaxFailures,
-  type Message,
   type MovedRow,
   movingSets,
-  type PageName,
   type TaskPart,
-  type TaskProgress,
-  type TaskSpec,
   type TaskTransferStore,
 } from '../../contract.ts'
-import { BEHIND } from '../../sql/next-jobs.ts'
 import {
-  BACKLOG,
-  BROKEN,
-  ELSEWHERE,
-  ENDED,
-  NEVER_QUEUED,
-  parsed,
-  REPLACED,
-  STATUS_CODE,
-  written,
-} from '../../sql/task-row.ts'
+  adderName,
+  DEFERRALS,
+  EMPTY,
+  headOf,
+  LOCATION,
+  type Moving,
+  PRODUCER_STATE,
+  pageOf,
+} from '../../sql/moved-task.ts'
+import { BEHIND } from '../../sql/next-jobs.ts'
+import { STATUS_CODE, written } from '../../sql/task-row.ts'
 import type { Database } from '../file/database.ts'
 import { heldPage, outcomeOf, remember, SqliteTransferStore } from '../jobs/transfers.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import type { TaskRow } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
-import { DEFERRALS, EMPTY, readTaskPart } from './task-parts.ts'
+import { readTaskPart } from './task-parts.ts'
 import { deleteSome, insert } from './task-store.ts'
-
-interface Moving {
-  transfer: string | null
-  target: string | null
-  /** null: the task goes to another store. */
-  cursor: string | null
-}
 
 /** The most rows that a step deletes of parts that are void. */
 const MANY = 10_000
@@ -104,7 +90,7 @@ export abstract class SqliteTaskTransferStore extends SqliteTransferStore implem
       const moving = db.first<Moving>(sql.moving.find, id)
       const task = db.first<TaskRow & { due_at: number | null }>(sql.moving.task, id)
       if (!task || moving?.transfer !== transfer || moving.cursor !== null) return null
-      return cursor === '' ? { ...EMPTY, task: headOf(db, task), next: 'r-1' } : readTaskPart(db, task.key, cursor)
+      return cursor === '' ? { ...EMPTY, task: readHead(db, task), next: 'r-1' } : readTaskPart(db, task.key, cursor)
     })
 
   readonly dropTask: TaskTransferStore['dropTask'] = async (id, transfer) => {
@@ -151,9 +137,6 @@ export abstract class SqliteTaskTransferStore extends SqliteTransferStore implem
     })
 }
 
-const PRODUCER_STATE = { ended: ENDED, broken: BROKEN, replaced: REPLACED } as const
-const LOCATION = { new: NEVER_QUEUED, backlog: BACKLOG, elsewhere: ELSEWHERE } as const
-
 /** Fills the window of a task that may run again, and updates its state. */
 function refill(db: Database, id: string, now: number): void {
   withLedgers(db, now, (ledgers) => ledgers.of(id))
@@ -168,11 +151,6 @@ function setsOf(id: string): string {
   return JSON.stringify(movingSets(id))
 }
 
-/** A task is a page without a number. */
-function pageOf(transfer: string): PageName {
-  return { transfer, number: 0 }
-}
-
 function deleteParts(db: Database, id: string): void {
   db.run(sql.moving.forget, id)
   db.run(sql.moving.expire, id)
@@ -184,61 +162,10 @@ function deleteRest(db: Database, id: string, limit: number): boolean {
   return db.first<{ deleted: number }>(sql.moving.isDeleted, id)?.deleted !== 1 || deleteSome(db, id, limit)
 }
 
-function headOf(db: Database, task: TaskRow & { due_at: number | null }): { spec: TaskSpec; progress: TaskProgress } {
+function readHead(db: Database, task: TaskRow & { due_at: number | null }): TaskPart['task'] {
   const { labels } = db.first<{ labels: string }>(sql.moving.labels, task.key) as { labels: string }
   const producers = db.all<{ name: string; cursor: number; state: number }>(sql.moving.producers, task.key)
-  const stateOf = (code: number) =>
-    (code === BROKEN
-      ? 'broken'
-      : code === REPLACED
-        ? 'replaced'
-        : 'ended') as TaskProgress['producers'][number]['state']
-  const counts = Object.fromEntries(EVENT_STATUSES.map((status) => [status, task[status]]))
-  return {
-    spec: {
-      id: task.id,
-      name: task.name,
-      job: task.job,
-      queue: task.queue,
-      template: task.template,
-      window: task.window,
-      ...(task.rows_per_job === null ? {} : { rowsPerJob: task.rows_per_job }),
-      keepArgs: task.keep_args,
-      meta: task.meta,
-      ...(labels === '{}' ? {} : { labels: JSON.parse(labels) as Record<string, string> }),
-      createdAt: task.created_at,
-      producer: task.producer,
-      maxFailures: parsed<MaxFailures>(task.max_failures),
-      onMaxFailures: task.on_max_failures,
-      onDone: parsed<Callback>(task.on_done),
-      onFailure: parsed<Callback>(task.on_failure),
-      keep: task.keep,
-      lostAfter: task.lost_after,
-      single: task.single === 1,
-    },
-    progress: {
-      state: task.state === 'done' || task.state === 'cancelled' ? task.state : 'open',
-      paused: task.paused === 1,
-      reason: parsed<Message>(task.reason),
-      run: task.run,
-      runAt: task.run_at,
-      endedBefore: task.ended_before,
-      doneRun: task.done_run,
-      failedRun: task.failed_run,
-      mixed: task.mixed === 1,
-      total: task.total,
-      next: task.next,
-      backlog: task.backlog,
-      deferred: task.deferred,
-      counts: counts as Record<EventStatus, number>,
-      lastRow: task.last_row,
-      linkVersion: task.link_version,
-      progressAt: task.progress_at,
-      finishedAt: task.finished_at,
-      dueAt: task.due_at,
-      producers: producers.map(({ name, cursor, state }) => ({ name, cursor, state: stateOf(state) })),
-    },
-  }
+  return headOf(task, task.window, JSON.parse(labels) as Record<string, string>, producers)
 }
 
 /** @throws STORE_UNUSABLE */
@@ -304,7 +231,7 @@ function addRows(db: Database, key: number, rows: readonly MovedRow[]): void {
     deferral ? [[index, deferral.run, deferral.attempt, DEFERRALS.indexOf(deferral.state), deferral.ends]] : [],
   )
   db.run(sql.moving.addDeferrals, key, JSON.stringify(deferrals))
-  const adders = rows.flatMap(({ index, added }) => (added === null ? [] : ([[`row:${index}`, added]] as const)))
+  const adders = rows.flatMap(({ index, added }) => (added === null ? [] : ([[adderName(index), added]] as const)))
   for (const [name, cursor] of adders) db.run(sql.producer.advance, key, name, cursor)
   const rejected = rows
     .filter(({ status }) => STATUS_CODE[status] >= STATUS_CODE.failed)
