@@ -3,6 +3,7 @@
 import {
   type Callback,
   EVENT_STATUSES,
+  type EventEffect,
   type EventStatus,
   type MaxFailures,
   type Message,
@@ -22,6 +23,9 @@ export const STATUS_CODE: Record<EventStatus, number> = {
 export const STATUS_NAME = Object.keys(STATUS_CODE) as EventStatus[]
 /** The first status of rejected rows, which have reasons. */
 export const REJECTED = STATUS_CODE.failed
+
+/** The code of rows that were cancelled with their task. Such a row is not re-opened in the same run. */
+export const CANCELLED = 'cancelled'
 
 /** Where the job of a row is, in its column `location`. */
 export const BACKLOG = 0
@@ -130,6 +134,33 @@ export function retryAnswer(run: number, event: EventState | undefined, hasArgs:
   if (event.run === run) return 'ok'
   if (event.status < REJECTED) return 'gone'
   return hasArgs ? 'again' : 'dropped'
+}
+
+export function isInBacklog({ location }: EventState): boolean {
+  return location === BACKLOG || location === NEVER_QUEUED
+}
+
+/** Returns whether a row was cancelled with its task. Only another run can run it again. */
+export function isCancelledWithTask({ status, code }: EventState): boolean {
+  return status === STATUS_CODE.cancelled && code === CANCELLED
+}
+
+/** Returns whether this effect must not apply to a row of a stopped task: no row begins, is enqueued or parked. */
+export function isHalted({ status, window }: EventEffect, repeated: boolean): boolean {
+  return status === 'enqueued' || (status === 'working' && !repeated) || window === 'park'
+}
+
+/** Stores the attempt that an event has reached, and its times. */
+export function setAttempt(event: EventState, effect: EventEffect, step: number): void {
+  event.run = effect.run
+  event.step = step
+  if (effect.status === 'working') {
+    event.started_at = effect.window === 'park' ? (effect.startedAt ?? event.started_at) : effect.at
+    event.finished_at = null
+  } else {
+    event.started_at = effect.startedAt ?? event.started_at
+    event.finished_at = effect.status === 'enqueued' ? null : effect.at
+  }
 }
 
 /** Returns whether no more rows of the task enter the queue. */

@@ -8,14 +8,19 @@ import { splitTaskJid } from '../../../job/payload.ts'
 import type { Effect, EventEffect, EventStatus, Message, RecordEffect, StartAnswer } from '../../contract.ts'
 import {
   BACKLOG,
+  CANCELLED,
   dropsArgs,
   ELSEWHERE,
   type EventState,
+  isCancelledWithTask,
+  isHalted,
+  isInBacklog,
   isStopped,
   NEVER_QUEUED,
   REJECTED,
   STATUS_CODE,
   STATUS_NAME,
+  setAttempt,
   WINDOW,
 } from '../../sql/task-row.ts'
 import { callbacks, checkFailures, updateState } from '../../sql/task-state.ts'
@@ -31,9 +36,6 @@ import { applyJobEffects, type JobEffect } from './job-effects.ts'
 import { type RowMessage, saveEvents, saveMessages, saveReasons, saveTasks } from './save.ts'
 import { openLedger, type TaskLedger } from './task-ledger.ts'
 import type { TaskRow } from './task-row.ts'
-
-/** The code of rows that were cancelled with their task. Such a row is not re-opened in the same run. */
-export const CANCELLED = 'cancelled'
 
 /** Runs `work` with ledgers, and writes them at its end. */
 export async function withLedgers<T>(db: Database, now: number, work: (ledgers: Ledgers) => Promise<T>): Promise<T> {
@@ -287,7 +289,7 @@ export class Ledgers {
     const repeated = same && STATUS_CODE[effect.status] === event.status
     if (isStopped(ledger.task) && isHalted(effect, repeated)) {
       if (event.status < STATUS_CODE.finished) {
-        if (effect.status === 'enqueued') this.#setAttempt(event, effect, step)
+        if (effect.status === 'enqueued') setAttempt(event, effect, step)
         this.cancel(ledger, event)
         this.addMessages(ledger.task.key, event.idx, effect.messages)
       }
@@ -298,7 +300,7 @@ export class Ledgers {
       this.addMessages(ledger.task.key, event.idx, effect.messages)
       return 'ok'
     }
-    this.#setAttempt(event, effect, step)
+    setAttempt(event, effect, step)
     const code = effect.status === 'working' ? null : codeOf(effect.code)
     const { rejectedRuns } = ledger
     this.become(ledger, event, effect.status, code)
@@ -313,19 +315,6 @@ export class Ledgers {
     }
     if (!repeated || isParked) this.addMessages(ledger.task.key, event.idx, effect.messages)
     return 'ok'
-  }
-
-  /** Stores the attempt that an event has reached, and its times. */
-  #setAttempt(event: EventState, effect: EventEffect, step: number): void {
-    event.run = effect.run
-    event.step = step
-    if (effect.status === 'working') {
-      event.started_at = effect.window === 'park' ? (effect.startedAt ?? event.started_at) : effect.at
-      event.finished_at = null
-    } else {
-      event.started_at = effect.startedAt ?? event.started_at
-      event.finished_at = effect.status === 'enqueued' ? null : effect.at
-    }
   }
 
   async #enter(effect: EventEffect, text: string): Promise<boolean> {
@@ -362,17 +351,4 @@ export class Ledgers {
 /** Returns a code as it is stored: without half a surrogate pair. */
 export function codeOf(code: string | undefined): string | null {
   return code?.toWellFormed() || null
-}
-
-function isInBacklog({ location }: EventState): boolean {
-  return location === BACKLOG || location === NEVER_QUEUED
-}
-
-function isCancelledWithTask({ status, code }: EventState): boolean {
-  return status === STATUS_CODE.cancelled && code === CANCELLED
-}
-
-/** Returns whether this effect must not apply to a row of a stopped task: no row begins, is enqueued or parked. */
-function isHalted({ status, window }: EventEffect, repeated: boolean): boolean {
-  return status === 'enqueued' || (status === 'working' && !repeated) || window === 'park'
 }

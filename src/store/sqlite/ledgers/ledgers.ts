@@ -7,14 +7,19 @@ import { splitTaskJid } from '../../../job/payload.ts'
 import type { Effect, EventEffect, EventStatus, Message, RecordEffect, StartAnswer } from '../../contract.ts'
 import {
   BACKLOG,
+  CANCELLED,
   dropsArgs,
   ELSEWHERE,
   type EventState,
+  isCancelledWithTask,
+  isHalted,
+  isInBacklog,
   isStopped,
   NEVER_QUEUED,
   REJECTED,
   STATUS_CODE,
   STATUS_NAME,
+  setAttempt,
   WINDOW,
 } from '../../sql/task-row.ts'
 import { callbacks, checkFailures, updateState } from '../../sql/task-state.ts'
@@ -33,8 +38,6 @@ import { eventsOf, type TaskRow } from './task-row.ts'
 /** An event keeps at most 50 messages. The first ten always stay; of the others the oldest is dropped first. */
 const KEPT_MESSAGES = 50
 const FIRST_MESSAGES = 10
-/** The code of rows that were cancelled with their task. Such a row is not re-opened in the same run. */
-export const CANCELLED = 'cancelled'
 
 /** Runs `work` with ledgers, and writes them at its end. */
 export function withLedgers<T>(db: Database, now: number, work: (ledgers: Ledgers) => T): T {
@@ -250,7 +253,7 @@ export class Ledgers {
     const repeated = same && STATUS_CODE[effect.status] === event.status
     if (isStopped(ledger.task) && isHalted(effect, repeated)) {
       if (event.status < STATUS_CODE.finished) {
-        if (effect.status === 'enqueued') this.#setAttempt(event, effect, step)
+        if (effect.status === 'enqueued') setAttempt(event, effect, step)
         this.cancel(ledger, event)
         this.addMessages(ledger.task.key, event.idx, effect.messages)
       }
@@ -261,7 +264,7 @@ export class Ledgers {
       this.addMessages(ledger.task.key, event.idx, effect.messages)
       return 'ok'
     }
-    this.#setAttempt(event, effect, step)
+    setAttempt(event, effect, step)
     const code = effect.status === 'working' ? null : effect.code?.toWellFormed() || null
     const { rejectedRuns } = ledger
     this.become(ledger, event, effect.status, code)
@@ -276,19 +279,6 @@ export class Ledgers {
     }
     if (!repeated || isParked) this.addMessages(ledger.task.key, event.idx, effect.messages)
     return 'ok'
-  }
-
-  /** Stores the attempt that an event has reached, and its times. */
-  #setAttempt(event: EventState, effect: EventEffect, step: number): void {
-    event.run = effect.run
-    event.step = step
-    if (effect.status === 'working') {
-      event.started_at = effect.window === 'park' ? (effect.startedAt ?? event.started_at) : effect.at
-      event.finished_at = null
-    } else {
-      event.started_at = effect.startedAt ?? event.started_at
-      event.finished_at = effect.status === 'enqueued' ? null : effect.at
-    }
   }
 
   #enter(effect: EventEffect, text: string): boolean {
@@ -372,17 +362,4 @@ export class Ledgers {
 /** Returns the values of an event in the order of the statement. */
 function valuesOf({ idx, status, location, run, step, code, started_at, finished_at, result, drop }: EventState) {
   return [idx, status, location, run, step, code, started_at, finished_at, result, drop ? 1 : 0]
-}
-
-function isInBacklog({ location }: EventState): boolean {
-  return location === BACKLOG || location === NEVER_QUEUED
-}
-
-function isCancelledWithTask({ status, code }: EventState): boolean {
-  return status === STATUS_CODE.cancelled && code === CANCELLED
-}
-
-/** Returns whether this effect must not apply to a row of a stopped task: no row begins, is enqueued or parked. */
-function isHalted({ status, window }: EventEffect, repeated: boolean): boolean {
-  return status === 'enqueued' || (status === 'working' && !repeated) || window === 'park'
 }
