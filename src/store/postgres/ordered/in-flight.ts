@@ -1,36 +1,19 @@
 /** Ids in flight: reading them, and moving them back to the queue or to the morgue. */
 
+import { type AcquiredShard, type OrderedInFlight, type ScoredPayload, shardOf } from '../../contract.ts'
 import {
-  type AcquiredShard,
-  type OrderedInFlight,
-  type OrderedState,
-  type ScoredPayload,
-  shardOf,
-} from '../../contract.ts'
-import { type Change, newRow, type WaitingRow } from '../../sql/ordered-waiting.ts'
+  blame,
+  type Change,
+  type FetchedState,
+  type InFlight,
+  newRow,
+  type WaitingRow,
+} from '../../sql/ordered-rows.ts'
 import { Tables } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 import { type Death, MorgueTable } from './morgue.ts'
 import type { OpenQueue } from './open-queue.ts'
 import { WaitingTable } from './waiting.ts'
-
-export interface InFlight {
-  id: string
-  shard: number
-  fetchNumber: number
-  cancelled: boolean
-  /** Whether the id has waiting payloads. */
-  waits: boolean
-  /** The state at the fetch, with which the id goes back; null: it was not read, or the id does not go back. */
-  fetched: FetchedState | null
-}
-
-/** The state of an id at its fetch. */
-export interface FetchedState extends OrderedState {
-  crashes: number
-  suspect: number
-  payloads: ScoredPayload[]
-}
 
 type FoundRow = Omit<InFlight, 'fetched'> &
   Omit<FetchedState, 'payloads'> & {
@@ -144,15 +127,6 @@ export class InFlightTable extends Tables {
 /** Returns a ticket. One fetch has an id at most once. */
 export function ticketOf(shard: number, fetchNumber: number, id: string): string {
   return `${shard}.${fetchNumber}:${id}`
-}
-
-/** Counts a crash of an id that was alone in flight; several ids become suspects. */
-function blame(flights: readonly InFlight[]): void {
-  for (const { fetched } of flights) {
-    if (!fetched) continue
-    if (flights.length === 1) fetched.crashes++
-    else fetched.suspect = 1
-  }
 }
 
 function fetchedOf({ performIn, retryCount, crashes, suspect, error, text, score }: FoundRow): FetchedState | null {

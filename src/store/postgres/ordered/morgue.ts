@@ -1,10 +1,11 @@
 /** Dead payloads of each id, each with the score that it first had. */
 
 import type { MorgueEntry, MovedId, OrderedPage, ScoredPayload } from '../../contract.ts'
+import { inOneStep, type Step } from '../../sql/ordered-steps.ts'
 import { Tables } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
-import { behind, behindId, inOneStep, type Step } from './limits.ts'
 import type { OpenQueue } from './open-queue.ts'
+import { behind, behindId } from './page-bounds.ts'
 import { PayloadTable } from './payloads.ts'
 
 /** The most entries that one call of `pruneMorgue` deletes. */

@@ -1,36 +1,10 @@
 /** An ordered queue and its shards, as one operation reads and changes them. They are written once, by `close`. */
 
-import type { WaitingPosition } from '../../sql/ordered-waiting.ts'
+import { dueMs, type QueueRow, queueChannel, type ShardRow, type WaitingPosition } from '../../sql/ordered-rows.ts'
 import type { Database, Value } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 
-export interface QueueRow {
-  id: number
-  shards: number
-  from: number | null
-  reshardAfter: string | null
-  paused: number
-  /** Grows with each change that waiting owners must see. */
-  version: number
-  morgue: number
-}
-
-export interface Shard {
-  shard: number
-  /** 0: no owner. */
-  owner: number
-  token: number
-  busy: number
-  fresh: number
-  retries: number
-  processed: number
-  failed: number
-  /** The number of the last fetch. */
-  fetchNumber: number
-  /** 1: a suspect is in flight. */
-  alone: number
-  /** When the next id is due, as its owner knows; in whole milliseconds. */
-  nextDue: number | null
+export interface Shard extends ShardRow {
   /** The ids that died when its owner acquired it, as JSON, until the owner has used its token. */
   died: string | null
 }
@@ -172,7 +146,7 @@ export class OpenQueue {
         const [numbers, ns, due] = growth
         numbers.push(number)
         ns.push(n)
-        due.push(knownOf(earliest.performIn))
+        due.push(dueMs(earliest.performIn))
       }
     }
     return growth
@@ -191,7 +165,7 @@ export class OpenQueue {
 
   /** Notes when an id is due, and notifies waiting owners if that is earlier than known. */
   dueAt(shard: Shard, performIn: number): void {
-    const at = knownOf(performIn)
+    const at = dueMs(performIn)
     if (shard.nextDue !== null && shard.nextDue <= at) return
     shard.nextDue = at
     this.#changed.add(shard)
@@ -200,7 +174,7 @@ export class OpenQueue {
 
   /** Stores when the next id is due, which the owner of the shard gets in the answer. */
   setNextDue(shard: Shard, performIn: number | null): void {
-    const at = performIn === null ? null : knownOf(performIn)
+    const at = performIn === null ? null : dueMs(performIn)
     if (shard.nextDue === at) return
     shard.nextDue = at
     this.#changed.add(shard)
@@ -235,20 +209,10 @@ const SHARD_COLUMNS = [
   ...(['processed', 'failed', 'fetchNumber', 'alone', 'nextDue', 'died'] as const),
 ]
 
-function knownOf(performIn: number): number {
-  const ms = Math.floor(performIn * 1000)
-  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, ms))
-}
-
 /**
  * Returns the first token or fetch number of a queue: above those of all deleted queues, even when the clock was set
  * back.
  */
 export async function nextNumber(db: Database): Promise<number> {
   return ((await db.first<{ number: number }>(sql.ordered.nextNumber, Date.now())) as { number: number }).number
-}
-
-/** Returns the channel on which waiting owners are notified. */
-export function queueChannel(queue: string): string {
-  return `ordered ${queue}`
 }

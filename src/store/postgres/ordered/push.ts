@@ -1,6 +1,6 @@
 import { type OrderedPush, shardOf } from '../../contract.ts'
 import { type Bundle, bundle } from '../../sql/ordered-pushes.ts'
-import { type Change, newRow, type WaitingRow } from '../../sql/ordered-waiting.ts'
+import { type Change, newRow, type WaitingRow } from '../../sql/ordered-rows.ts'
 import type { Database } from '../server/database.ts'
 import { InFlightTable } from './in-flight.ts'
 import type { OpenQueue, PushedQueue } from './open-queue.ts'

@@ -3,8 +3,8 @@
 import type { OrderedCounts, OrderedPage, ShardAssignments, OrderedWaiting as Waiting } from '../../contract.ts'
 import { Tables } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
-import { behind, behindId } from './limits.ts'
 import type { OpenQueue } from './open-queue.ts'
+import { behind, behindId } from './page-bounds.ts'
 import { WaitingTable } from './waiting.ts'
 
 interface ShardRow {

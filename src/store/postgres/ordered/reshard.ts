@@ -1,11 +1,11 @@
 /** Resharding a queue while its jobs run: waiting ids are moved a page at a time. */
 
 import { RESHARD_PAGE, shardOf } from '../../contract.ts'
-import type { WaitingPosition } from '../../sql/ordered-waiting.ts'
+import type { WaitingPosition } from '../../sql/ordered-rows.ts'
 import type { Database } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
-import { behindId } from './limits.ts'
 import { nextNumber, type OpenQueue } from './open-queue.ts'
+import { behindId } from './page-bounds.ts'
 
 /** Returns false if the queue is being resharded to another number. */
 export async function beginReshard(db: Database, open: OpenQueue, shards: number): Promise<boolean> {

@@ -11,10 +11,10 @@ import {
   type OrderedSettleAndFetchAnswer,
   type OrderedSettlement,
 } from '../../contract.ts'
-import { newRow, type WaitingRow } from '../../sql/ordered-waiting.ts'
+import { type InFlight, newRow, type WaitingRow } from '../../sql/ordered-rows.ts'
 import { Tables } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
-import { type InFlight, InFlightTable, ticketOf } from './in-flight.ts'
+import { InFlightTable, ticketOf } from './in-flight.ts'
 import { type Death, MorgueTable } from './morgue.ts'
 import type { OpenQueue, OwnersQueue, Shard } from './open-queue.ts'
 import { PayloadTable } from './payloads.ts'

@@ -1,7 +1,7 @@
 /** Ids that wait. The row of an id has its payload, or several payloads are in a table of their own. */
 
 import type { ScoredPayload } from '../../contract.ts'
-import { addInside, type Change, type WaitingRow } from '../../sql/ordered-waiting.ts'
+import { addInside, type Change, type WaitingRow } from '../../sql/ordered-rows.ts'
 import { Tables, type Value } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 import type { Growth } from './open-queue.ts'

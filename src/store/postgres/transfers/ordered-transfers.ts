@@ -9,7 +9,7 @@ import {
   type TransferPage,
   type TransferStore,
 } from '../../contract.ts'
-import { type Change, newRow, type WaitingRow } from '../../sql/ordered-waiting.ts'
+import { type Change, newRow, type WaitingRow } from '../../sql/ordered-rows.ts'
 import { heldPage, remember } from '../jobs/transfers.ts'
 import type { DeadRow } from '../ordered/morgue.ts'
 import type { OpenQueue } from '../ordered/open-queue.ts'

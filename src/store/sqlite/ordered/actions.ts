@@ -1,11 +1,11 @@
 /** Actions of people on waiting and dead ids. */
 
 import { ORDERED_PAGE, ORDERED_STEP, shardOf } from '../../contract.ts'
-import { newRow } from '../../sql/ordered-waiting.ts'
+import { newRow } from '../../sql/ordered-rows.ts'
+import { inOneStep, type Step } from '../../sql/ordered-steps.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import { InFlightTable } from './in-flight.ts'
-import { inOneStep, type Step } from './limits.ts'
 import { MorgueTable } from './morgue.ts'
 import type { OpenQueue } from './open-queue.ts'
 import { WaitingTable } from './waiting.ts'

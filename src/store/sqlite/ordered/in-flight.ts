@@ -4,35 +4,23 @@ import {
   type AcquiredShard,
   type MorgueEntry,
   type OrderedInFlight,
-  type OrderedState,
   type ScoredPayload,
   shardOf,
 } from '../../contract.ts'
-import { type Change, newRow, type WaitingRow } from '../../sql/ordered-waiting.ts'
+import {
+  blame,
+  type Change,
+  type FetchedState,
+  type InFlight,
+  newRow,
+  type WaitingRow,
+} from '../../sql/ordered-rows.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
-import { BEHIND_ALL } from './limits.ts'
 import { MorgueTable } from './morgue.ts'
 import type { OpenQueue } from './open-queue.ts'
+import { BEHIND_ALL } from './page-bounds.ts'
 import { WaitingTable } from './waiting.ts'
-
-export interface InFlight {
-  id: string
-  shard: number
-  fetchNumber: number
-  cancelled: boolean
-  /** Whether the id has waiting payloads. */
-  waits: boolean
-  /** The state at the fetch, with which the id goes back; null: it was not read, or the id does not go back. */
-  fetched: FetchedState | null
-}
-
-/** The state of an id at its fetch. */
-export interface FetchedState extends OrderedState {
-  crashes: number
-  suspect: number
-  payloads: ScoredPayload[]
-}
 
 type Listed = [string, number, number, number, number, Content | null]
 type Content = [string, number, number, number, string | null, string, string | null]
@@ -150,15 +138,6 @@ export function ticketOf(shard: number, fetchNumber: number, id: string): string
 export function parseFetch(ticket: string): { shard: number; number: number } {
   const point = ticket.indexOf('.')
   return { shard: Number(ticket.slice(0, point)), number: Number(ticket.slice(point + 1, -1)) }
-}
-
-/** Counts a crash of an id that was alone in flight; several ids become suspects. */
-function blame(flights: readonly InFlight[]): void {
-  for (const { fetched } of flights) {
-    if (!fetched) continue
-    if (flights.length === 1) fetched.crashes++
-    else fetched.suspect = 1
-  }
 }
 
 function fetchedOf([performIn, retryCount, crashes, suspect, error, text, score]: Content): FetchedState {

@@ -1,11 +1,12 @@
 /** Dead payloads of each id, each with the score that it first had. */
 
 import type { MorgueEntry, MovedId, OrderedPage, ScoredPayload } from '../../contract.ts'
-import type { WaitingRow } from '../../sql/ordered-waiting.ts'
+import type { WaitingRow } from '../../sql/ordered-rows.ts'
+import { inOneStep, type Step } from '../../sql/ordered-steps.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
-import { behind, idFrom, inOneStep, type Step } from './limits.ts'
 import type { OpenQueue } from './open-queue.ts'
+import { behind, idFrom } from './page-bounds.ts'
 import { WaitingTable } from './waiting.ts'
 
 /** The most entries that one call of `pruneMorgue` deletes. */

@@ -1,44 +1,15 @@
 /** An ordered queue and its shards, as one operation reads and changes them. They are written once, by `close`. */
 
-import type { WaitingPosition } from '../../sql/ordered-waiting.ts'
+import { dueMs, type QueueRow, queueChannel, type ShardRow, type WaitingPosition } from '../../sql/ordered-rows.ts'
 import type { Database } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
-
-export interface QueueRow {
-  id: number
-  shards: number
-  from: number | null
-  reshardAfter: string | null
-  paused: number
-  /** Grows with each change that waiting owners must see. */
-  version: number
-  morgue: number
-}
-
-export interface Shard {
-  shard: number
-  /** 0: no owner. */
-  owner: number
-  token: number
-  busy: number
-  fresh: number
-  retries: number
-  processed: number
-  failed: number
-  /** The number of the last fetch. */
-  fetchNumber: number
-  /** 1: a suspect is in flight. */
-  alone: number
-  /** When the next id is due, as its owner knows; in whole milliseconds, which JSON keeps exactly. */
-  nextDue: number | null
-}
 
 export class OpenQueue {
   readonly name: string
   readonly queue: QueueRow
   readonly #db: Database
-  readonly #shards = new Map<number, Shard>()
-  readonly #changed = new Set<Shard>()
+  readonly #shards = new Map<number, ShardRow>()
+  readonly #changed = new Set<ShardRow>()
   #queueChanged = false
 
   private constructor(db: Database, name: string, queue: QueueRow) {
@@ -63,17 +34,17 @@ export class OpenQueue {
   }
 
   /** Returns a shard for reading; undefined: there never was one of this number. */
-  readShard(number: number): Shard | undefined {
+  readShard(number: number): ShardRow | undefined {
     let shard = this.#shards.get(number)
     if (!shard) {
-      shard = this.#db.first<Shard>(sql.ordered.shard, this.id, number)
+      shard = this.#db.first<ShardRow>(sql.ordered.shard, this.id, number)
       if (shard) this.#shards.set(number, shard)
     }
     return shard
   }
 
   /** Returns a shard for changing. */
-  changeShard(number: number): Shard {
+  changeShard(number: number): ShardRow {
     const shard = this.readShard(number)
     if (!shard) throw new RangeError(`the ordered queue ${this.name} has no shard ${number}`)
     this.#changed.add(shard)
@@ -106,7 +77,7 @@ export class OpenQueue {
       }
     }
     for (const [number, { n, earliest }] of counts) {
-      const at = knownOf(earliest.performIn)
+      const at = dueMs(earliest.performIn)
       if (!this.#shards.has(number) && this.#db.run(sql.ordered.growShard, this.id, number, n, at) > 0) continue
       const shard = this.changeShard(number)
       shard.fresh += n
@@ -123,8 +94,8 @@ export class OpenQueue {
   }
 
   /** Notes when an id is due, and notifies waiting owners if that is earlier than known. */
-  dueAt(shard: Shard, performIn: number): void {
-    const at = knownOf(performIn)
+  dueAt(shard: ShardRow, performIn: number): void {
+    const at = dueMs(performIn)
     if (shard.nextDue !== null && shard.nextDue <= at) return
     shard.nextDue = at
     this.#changed.add(shard)
@@ -132,8 +103,8 @@ export class OpenQueue {
   }
 
   /** Stores when the next id is due, which the owner of the shard gets in the answer. */
-  setNextDue(shard: Shard, performIn: number | null): void {
-    const at = performIn === null ? null : knownOf(performIn)
+  setNextDue(shard: ShardRow, performIn: number | null): void {
+    const at = performIn === null ? null : dueMs(performIn)
     if (shard.nextDue === at) return
     shard.nextDue = at
     this.#changed.add(shard)
@@ -158,20 +129,10 @@ export class OpenQueue {
   }
 }
 
-function knownOf(performIn: number): number {
-  const ms = Math.floor(performIn * 1000)
-  return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, ms))
-}
-
 /**
  * Returns the first token or fetch number of a queue: above those of all deleted queues, even when the clock was set
  * back.
  */
 export function nextNumber(db: Database): number {
   return (db.first<{ number: number }>(sql.ordered.nextNumber, Date.now()) as { number: number }).number
-}
-
-/** Returns the channel on which waiting owners are notified. */
-export function queueChannel(queue: string): string {
-  return `ordered ${queue}`
 }

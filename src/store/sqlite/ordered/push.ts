@@ -1,6 +1,6 @@
 import { type OrderedPush, type ScoredPayload, shardOf } from '../../contract.ts'
 import { type Bundle, bundle } from '../../sql/ordered-pushes.ts'
-import { type Change, newRow, type WaitingRow, withPayload } from '../../sql/ordered-waiting.ts'
+import { type Change, newRow, type WaitingRow, withPayload } from '../../sql/ordered-rows.ts'
 import type { InFlightTable } from './in-flight.ts'
 import type { OpenQueue } from './open-queue.ts'
 import type { WaitingTable } from './waiting.ts'

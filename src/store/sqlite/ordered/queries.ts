@@ -1,11 +1,11 @@
 /** Queries of an ordered queue. */
 
 import type { OrderedCounts, OrderedPage, ShardAssignments, OrderedWaiting as Waiting } from '../../contract.ts'
-import type { WaitingRow } from '../../sql/ordered-waiting.ts'
+import type { WaitingRow } from '../../sql/ordered-rows.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
-import { behind, idFrom } from './limits.ts'
 import type { OpenQueue } from './open-queue.ts'
+import { behind, idFrom } from './page-bounds.ts'
 import { WaitingTable } from './waiting.ts'
 
 /** shard, owner, token, fresh, retries, busy, processed, failed, when the first id is due. */

@@ -3,8 +3,8 @@
 import { RESHARD_PAGE, shardOf } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
-import { idFrom } from './limits.ts'
 import { nextNumber, type OpenQueue } from './open-queue.ts'
+import { idFrom } from './page-bounds.ts'
 
 /** id, shard, inFlight, performIn, retryCount. */
 type Listed = [string, number, number, string, number]

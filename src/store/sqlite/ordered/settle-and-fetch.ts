@@ -9,11 +9,12 @@ import {
   type OrderedSettlement,
   type ScoredPayload,
 } from '../../contract.ts'
+import type { InFlight, ShardRow } from '../../sql/ordered-rows.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
-import { type InFlight, InFlightTable, parseFetch, ticketOf } from './in-flight.ts'
+import { InFlightTable, parseFetch, ticketOf } from './in-flight.ts'
 import { MorgueTable } from './morgue.ts'
-import type { OpenQueue, Shard } from './open-queue.ts'
+import type { OpenQueue } from './open-queue.ts'
 import { WaitingTable } from './waiting.ts'
 
 type SettleAnswer = OrderedSettleAndFetchAnswer['settled'][number]
@@ -138,7 +139,7 @@ export class SettleAndFetchStep extends Tables {
     return fetched.payloads.length > 0
   }
 
-  #fetch(open: OpenQueue, shard: Shard, n: number, request: OrderedSettleAndFetch, budget: ByteBudget): FetchAnswer {
+  #fetch(open: OpenQueue, shard: ShardRow, n: number, request: OrderedSettleAndFetch, budget: ByteBudget): FetchAnswer {
     const rows = this.db.list<Due>(sql.waiting.due, open.id, shard.shard, n + 1)
     const now = request.now / 1000
     const ids: FetchedBatch[] = []
@@ -200,7 +201,13 @@ export class SettleAndFetchStep extends Tables {
   }
 
   /** Puts an id with several payloads in flight with the lowest ones. The others wait without failures. */
-  #moveSeveral(open: OpenQueue, { shard, fetchNumber }: Shard, batch: FetchedBatch, size: number, now: number): void {
+  #moveSeveral(
+    open: OpenQueue,
+    { shard, fetchNumber }: ShardRow,
+    batch: FetchedBatch,
+    size: number,
+    now: number,
+  ): void {
     const { id, performIn, retryCount, error, crashes, suspect, payloads } = batch
     const more = Number(payloads.length < size)
     const state = [performIn, retryCount, crashes, Number(suspect), error] as const
@@ -217,7 +224,7 @@ export class SettleAndFetchStep extends Tables {
 }
 
 /** Returns a shard if the owner has it with this token. */
-function owned(open: OpenQueue, number: number, owner: number, token: number): Shard | undefined {
+function owned(open: OpenQueue, number: number, owner: number, token: number): ShardRow | undefined {
   const shard = open.readShard(number)
   return shard?.owner === owner && shard.token === token ? shard : undefined
 }

@@ -1,7 +1,7 @@
 /** Waiting ids. The row of an id has its payload, or several payloads are in a table of their own. */
 
 import { ORDERED_STEP, type ScoredPayload } from '../../contract.ts'
-import { addInside, type Change, type WaitingRow } from '../../sql/ordered-waiting.ts'
+import { addInside, type Change, type WaitingRow } from '../../sql/ordered-rows.ts'
 import { Tables } from '../file/database.ts'
 import type { Value } from '../file/driver.ts'
 import { sql } from '../sql.generated.ts'

@@ -8,7 +8,7 @@ import {
   type TransferPage,
   type TransferStore,
 } from '../../contract.ts'
-import { newRow } from '../../sql/ordered-waiting.ts'
+import { newRow } from '../../sql/ordered-rows.ts'
 import type { Database } from '../file/database.ts'
 import { heldPage, outcomeOf, remember } from '../jobs/transfers.ts'
 import type { OpenQueue } from '../ordered/open-queue.ts'

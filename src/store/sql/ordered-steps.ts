@@ -1,18 +1,6 @@
-/** How much one call reads or changes: the bounds of pages, and the steps of actions on ids with very many payloads. */
+/** The steps of an action on ids of ordered queues with very many payloads, on SQLite and PostgreSQL. */
 
-import { ORDERED_STEP, type OrderedPage } from '../../contract.ts'
-
-/** Returns the bound (value, id) of a page, or of the first page. */
-export function behind(desc: boolean, after: OrderedPage['after']): [number, string] {
-  if (after) return [after.value, after.id]
-  return [desc ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY, '']
-}
-
-/** Returns the bound (queue, id) of a page of the ids of a queue, or of the first page. */
-export function behindId(queue: number, desc: boolean, id: string | undefined): [number, string] {
-  if (id !== undefined) return [queue, id]
-  return [desc ? queue + 1 : queue - 1, '']
-}
+import { ORDERED_STEP } from '../contract.ts'
 
 /** The result of one of the transactions of an action. Others can write between two of them. */
 export interface Step {
