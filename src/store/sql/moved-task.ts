@@ -12,6 +12,7 @@ import {
   type TaskProgress,
   type TaskSpec,
 } from '../contract.ts'
+import { rowName } from './producer.ts'
 import {
   BACKLOG,
   BROKEN,
@@ -162,12 +163,7 @@ export function movedRows(
             ends: deferral.ends,
           }
         : null,
-      added: added.get(adderName(row.idx)) ?? null,
+      added: added.get(rowName(row.idx)) ?? null,
     }
   })
-}
-
-/** Returns the name under which a row of the task is a producer. */
-export function adderName(index: number): string {
-  return `row:${index}`
 }

@@ -7,6 +7,7 @@ import {
   type EventStatus,
   type MaxFailures,
   type Message,
+  type NewRow,
   type RetryRow,
   type TaskRecord,
   type TaskState,
@@ -134,6 +135,11 @@ export function retryAnswer(run: number, event: EventState | undefined, hasArgs:
   if (event.run === run) return 'ok'
   if (event.status < REJECTED) return 'gone'
   return hasArgs ? 'again' : 'dropped'
+}
+
+/** Returns whether a row has nothing but arguments. */
+export function isBare({ number, source, job, rejected }: NewRow): boolean {
+  return number === undefined && source === undefined && job === undefined && rejected === undefined
 }
 
 export function isInBacklog({ location }: EventState): boolean {

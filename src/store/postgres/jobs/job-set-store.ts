@@ -1,6 +1,7 @@
 import type { Entry, JobSetStore, SetName } from '../../contract.ts'
+import { DUE_CHANNEL } from '../../sql/job-sets.ts'
 import { clockAhead } from '../queues/clock.ts'
-import { DUE_CHANNEL, JobSets } from '../queues/job-sets.ts'
+import { JobSets } from '../queues/job-sets.ts'
 import type { Database } from '../server/database.ts'
 import { ANSWER_SECONDS, PostgresArea, type StoreServer } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'

@@ -2,8 +2,9 @@
 
 import { between } from '../../../job/between.ts'
 import type { Entry, Pull, SearchStore, WaitingJob } from '../../contract.ts'
+import { HIGHEST } from '../../sql/job-sets.ts'
 import { BEFORE_ALL, MAX_COMPARED, MAX_QUEUES, type PullSearch } from '../../sql/search.ts'
-import { HIGHEST, JobSets } from '../queues/job-sets.ts'
+import { JobSets } from '../queues/job-sets.ts'
 import { howManyFit, type Sized } from '../queues/queues.ts'
 import { MOST_CHARACTERS, slicesOf } from '../queues/slices.ts'
 import { columns } from '../server/columns.ts'

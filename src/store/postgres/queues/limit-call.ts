@@ -13,10 +13,10 @@ import {
   withNumbers,
   withoutKey,
 } from '../../contract.ts'
+import { DUE_CHANNEL } from '../../sql/job-sets.ts'
 import { columns } from '../server/columns.ts'
 import type { Database } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
-import { DUE_CHANNEL } from './job-sets.ts'
 
 interface Row {
   now: number

@@ -11,12 +11,12 @@ import {
   type SetLimit,
   withUnused,
 } from '../../contract.ts'
+import { DUE_CHANNEL } from '../../sql/job-sets.ts'
 import { columns } from '../server/columns.ts'
 import type { Database } from '../server/database.ts'
 import { isMaybeStored } from '../server/errors.ts'
 import { ANSWER_SECONDS, PostgresArea } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
-import { DUE_CHANNEL } from './job-sets.ts'
 import { holderOf, LimitCall } from './limit-call.ts'
 
 export class PostgresLimitStore extends PostgresArea implements LimitStore {

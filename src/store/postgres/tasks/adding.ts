@@ -1,11 +1,13 @@
 /** The producers of a task, their cursors, and the rows they add. */
 
 import type { AddAnswer, NewRow } from '../../contract.ts'
+import { type Chunk, type Producer, ROW_NAME, refusal, UNKNOWN } from '../../sql/producer.ts'
 import {
   BROKEN,
   ELSEWHERE,
   ENDED,
   hasEnded,
+  isBare,
   isStopped,
   NEVER_QUEUED,
   OPEN,
@@ -18,25 +20,6 @@ import type { TaskRow } from '../ledgers/task-row.ts'
 import { Tables } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 
-interface Producer {
-  name: string
-  cursor: number
-  state: number
-  retry: number
-}
-
-interface Chunk {
-  producer: string
-  from: number
-  rows: readonly NewRow[]
-  now: number
-  /** The text that the task keeps about the last of the rows. */
-  last: string | undefined
-}
-
-/** The name of a row of the task that adds rows. */
-const ROW = /^row:(\d+)$/
-
 export class Adding extends Tables {
   async add(
     ledgers: Ledgers,
@@ -44,7 +27,7 @@ export class Adding extends Tables {
     { producer: name, from, rows, now, last }: Chunk,
   ): Promise<AddAnswer> {
     const { task } = ledger
-    const row = ROW.exec(name)
+    const row = ROW_NAME.exec(name)
     if (row && !(await ledgers.event(ledger, Number(row[1])))) return UNKNOWN
     const producer = await this.#find(task, name)
     const cursor = producer?.cursor ?? 0
@@ -159,16 +142,4 @@ export class Adding extends Tables {
     if (rejected?.status === 'failed') ledgers.noteRejected(ledger, task.run)
     ledgers.addMessages(task.key, index, rejected?.messages)
   }
-}
-
-/** Returns whether a row has nothing but arguments. */
-function isBare({ number, source, job, rejected }: NewRow): boolean {
-  return number === undefined && source === undefined && job === undefined && rejected === undefined
-}
-
-export const UNKNOWN: AddAnswer = { ok: false, reason: 'unknown', cursor: 0 }
-
-function refusal(producer: Producer | undefined): AddAnswer {
-  const reason = producer?.state === ENDED ? 'ended' : 'taken-over'
-  return { ok: false, reason, cursor: producer?.cursor ?? 0 }
 }

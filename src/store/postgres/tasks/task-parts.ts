@@ -1,7 +1,8 @@
 /** Reads the parts of a sealed task. A cursor is `r` (rows), `b` (backlog) or `f` (files), and after which of them to continue. */
 
 import { countWithin, TASK_PART_LENGTH, TASK_PART_ROWS, type TaskPart } from '../../contract.ts'
-import { adderName, type DeferralRow, EMPTY, type MessageRow, movedRows } from '../../sql/moved-task.ts'
+import { type DeferralRow, EMPTY, type MessageRow, movedRows } from '../../sql/moved-task.ts'
+import { rowName } from '../../sql/producer.ts'
 import type { EventRow } from '../../sql/task-row.ts'
 import type { Database } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
@@ -26,7 +27,7 @@ async function rowsAfter(db: Database, key: number, after: number): Promise<Task
     some,
     await db.all<MessageRow>(sql.event.messages, key, indexes),
     await db.all<DeferralRow>(sql.moving.deferrals, key, some[0]?.idx ?? 0, last.idx),
-    await db.all<{ name: string; cursor: number }>(sql.moving.adders, key, indexes.map(adderName)),
+    await db.all<{ name: string; cursor: number }>(sql.moving.adders, key, indexes.map(rowName)),
   )
   return { ...EMPTY, rows, next: `r${last.idx}` }
 }

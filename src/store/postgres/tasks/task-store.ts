@@ -9,6 +9,7 @@ import {
   type TaskStore,
   type TrackedPush,
 } from '../../contract.ts'
+import { UNKNOWN } from '../../sql/producer.ts'
 import { ELSEWHERE, type EventState, OPEN, STATUS_NAME, WINDOW, written } from '../../sql/task-row.ts'
 import { pushAll, pushInChunks } from '../jobs/push.ts'
 import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
@@ -18,7 +19,7 @@ import { clockAhead } from '../queues/clock.ts'
 import type { Database } from '../server/database.ts'
 import { ANSWER_SECONDS, PostgresArea } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
-import { Adding, UNKNOWN } from './adding.ts'
+import { Adding } from './adding.ts'
 import { DeferredRows, UNKNOWN_ROW } from './deferred-rows.ts'
 import { Events } from './events.ts'
 import { Runs } from './runs.ts'

@@ -9,17 +9,9 @@ import {
   type TaskProgress,
   type TaskTransferStore,
 } from '../../contract.ts'
-import {
-  adderName,
-  DEFERRALS,
-  EMPTY,
-  headOf,
-  LOCATION,
-  type Moving,
-  PRODUCER_STATE,
-  pageOf,
-} from '../../sql/moved-task.ts'
+import { DEFERRALS, EMPTY, headOf, LOCATION, type Moving, PRODUCER_STATE, pageOf } from '../../sql/moved-task.ts'
 import { BEHIND } from '../../sql/next-jobs.ts'
+import { rowName } from '../../sql/producer.ts'
 import { REJECTED, STATUS_CODE, written } from '../../sql/task-row.ts'
 import { heldPage, outcomeOf, PostgresTransferStore, remember } from '../jobs/transfers.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
@@ -298,7 +290,7 @@ async function addRows(db: Database, key: number, rows: readonly MovedRow[]): Pr
   }
   const adders = rows.filter(({ added }) => added !== null)
   if (adders.length > 0) {
-    const names = adders.map(({ index }) => adderName(index))
+    const names = adders.map(({ index }) => rowName(index))
     await db.run(
       sql.producer.advance,
       key,

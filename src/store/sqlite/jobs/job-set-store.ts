@@ -1,7 +1,8 @@
 import type { Entry, JobSetStore, SetName } from '../../contract.ts'
+import { DUE_CHANNEL } from '../../sql/job-sets.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea, type StoreFile } from '../file/store-file.ts'
-import { DUE_CHANNEL, JobSets } from '../queues/job-sets.ts'
+import { JobSets } from '../queues/job-sets.ts'
 import { sql } from '../sql.generated.ts'
 import { applyEach, CHUNK, move } from './moves.ts'
 

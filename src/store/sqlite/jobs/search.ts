@@ -2,10 +2,11 @@
 
 import { between } from '../../../job/between.ts'
 import type { Entry, QueuesScan, SearchStore, WaitingJob } from '../../contract.ts'
+import { HIGHEST } from '../../sql/job-sets.ts'
 import { BEFORE_ALL, MAX_COMPARED, MAX_QUEUES, type PullSearch } from '../../sql/search.ts'
 import type { Database } from '../file/database.ts'
 import { SqliteArea } from '../file/store-file.ts'
-import { HIGHEST, JobSets } from '../queues/job-sets.ts'
+import { JobSets } from '../queues/job-sets.ts'
 import { MOST_BYTES } from '../queues/packed.ts'
 import { howManyFit, type Sized } from '../queues/queues.ts'
 import { sql } from '../sql.generated.ts'

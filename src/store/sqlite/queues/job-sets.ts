@@ -1,28 +1,18 @@
 /** Job sets: retry, schedule, dead, finished, and those of jobs that wait for room in a limit. */
 
 import { queueOfJob } from '../../../job/priority.ts'
-import type { Entry, LimitedSet, MovingSet, SetName } from '../../contract.ts'
+import type { Entry, SetName } from '../../contract.ts'
+import { DUE_CHANNEL, HIGHEST, isLimited, isMoving, LOWEST, NO_SET, SET_ID } from '../../sql/job-sets.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import { FinishedPacks } from './finished-packs.ts'
 import { Queues } from './queues.ts'
 
-const ID: Record<Exclude<SetName, LimitedSet | MovingSet>, number> = { retry: 1, schedule: 2, dead: 3, finished: -1 }
-/** No set has this id. */
-const NONE = 0
-
-/** The bounds after the last entry and before the first one. */
-export const HIGHEST: Entry = { score: Number.POSITIVE_INFINITY, text: '\u{10ffff}' }
-const LOWEST: Entry = { score: Number.NEGATIVE_INFINITY, text: '' }
-
-/** Notified when an entry may be due earlier than known. */
-export const DUE_CHANNEL = ' due'
-
 export class JobSets extends Tables {
   /** Returns the id of a set; that of no set for one that is not stored. */
   idOf(set: SetName): number {
-    if (isLimited(set) || isMoving(set)) return this.db.first<{ id: number }>(sql.set.find, set)?.id ?? NONE
-    return ID[set]
+    if (isLimited(set) || isMoving(set)) return this.db.first<{ id: number }>(sql.set.find, set)?.id ?? NO_SET
+    return SET_ID[set]
   }
 
   add(set: SetName, entry: Entry): void {
@@ -39,14 +29,14 @@ export class JobSets extends Tables {
   /** Adds jobs that are done. Of jobs with the same text and score one stays. */
   addFinished(entries: readonly Entry[]): void {
     this.#packs.add(entries)
-    this.db.run(sql.set.grow, entries.length, ID.finished)
+    this.db.run(sql.set.grow, entries.length, SET_ID.finished)
   }
 
   /** Moves about `most` finished jobs that nobody has read to where they are read. Returns whether all are there now. */
   unpack(set: SetName, most = Number.POSITIVE_INFINITY): boolean {
     if (set !== 'finished' || this.#packs.isEmpty) return true
-    const twice = this.#packs.unpack(ID.finished, most)
-    if (twice > 0) this.db.run(sql.set.grow, -twice, ID.finished)
+    const twice = this.#packs.unpack(SET_ID.finished, most)
+    if (twice > 0) this.db.run(sql.set.grow, -twice, SET_ID.finished)
     return this.#packs.isEmpty
   }
 
@@ -64,7 +54,7 @@ export class JobSets extends Tables {
     // Packs are newer than rows.
     if (packed === 0 || removed < rows || removed >= limit) return removed
     const { deleted, isInside } = this.#packs.deleteOldest(this.size(set) - max, since, limit - removed)
-    if (deleted > 0) this.db.run(sql.set.grow, -deleted, ID.finished)
+    if (deleted > 0) this.db.run(sql.set.grow, -deleted, SET_ID.finished)
     removed += deleted
     if (!isInside || removed >= limit) return removed
     this.unpack(set, 1)
@@ -105,12 +95,4 @@ export class JobSets extends Tables {
     const { score, text } = after ?? (desc ? HIGHEST : LOWEST)
     return this.db.all<Entry>(desc ? sql.set.pageDown : sql.set.pageUp, this.idOf(set), score, text, limit)
   }
-}
-
-function isLimited(set: SetName): set is LimitedSet {
-  return set.startsWith('limited:')
-}
-
-function isMoving(set: SetName): set is MovingSet {
-  return set.startsWith('moving:')
 }

@@ -18,12 +18,13 @@ import {
   withoutKey,
   withUnused,
 } from '../../contract.ts'
+import { DUE_CHANNEL } from '../../sql/job-sets.ts'
 import { monotonicMicros } from '../file/clock.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { sql } from '../sql.generated.ts'
 import { nextVersion } from './cancellations.ts'
-import { DUE_CHANNEL, JobSets } from './job-sets.ts'
+import { JobSets } from './job-sets.ts'
 
 export class SqliteLimitStore extends SqliteArea implements LimitStore {
   readonly change: LimitStore['change'] = (name, change) =>

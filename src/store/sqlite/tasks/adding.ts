@@ -1,11 +1,13 @@
 /** The producers of a task, their cursors, and the rows they add. */
 
 import type { AddAnswer, EventStatus, NewRow } from '../../contract.ts'
+import { type Chunk, type Producer, ROW_NAME, refusal, UNKNOWN } from '../../sql/producer.ts'
 import {
   BROKEN,
   ELSEWHERE,
   ENDED,
   hasEnded,
+  isBare,
   isStopped,
   NEVER_QUEUED,
   OPEN,
@@ -18,29 +20,10 @@ import type { TaskLedger } from '../ledgers/task-ledger.ts'
 import type { TaskRow } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
 
-interface Producer {
-  name: string
-  cursor: number
-  state: number
-  retry: number
-}
-
-interface Chunk {
-  producer: string
-  from: number
-  rows: readonly NewRow[]
-  now: number
-  /** The text that the task keeps about the last of the rows. */
-  last: string | undefined
-}
-
-/** The name of a row of the task that adds rows. */
-const ROW = /^row:(\d+)$/
-
 export class Adding extends Tables {
   add(ledgers: Ledgers, ledger: TaskLedger, { producer: name, from, rows, now, last }: Chunk): AddAnswer {
     const { task } = ledger
-    const row = ROW.exec(name)
+    const row = ROW_NAME.exec(name)
     if (row && !ledgers.event(ledger, Number(row[1]))) return UNKNOWN
     const producer = this.#find(task, name)
     const cursor = producer?.cursor ?? 0
@@ -160,16 +143,4 @@ export class Adding extends Tables {
       dropped ? null : (source ?? null),
     ]
   }
-}
-
-/** Returns whether a row has nothing but arguments. */
-function isBare({ number, source, job, rejected }: NewRow): boolean {
-  return number === undefined && source === undefined && job === undefined && rejected === undefined
-}
-
-export const UNKNOWN: AddAnswer = { ok: false, reason: 'unknown', cursor: 0 }
-
-function refusal(producer: Producer | undefined): AddAnswer {
-  const reason = producer?.state === ENDED ? 'ended' : 'taken-over'
-  return { ok: false, reason, cursor: producer?.cursor ?? 0 }
 }

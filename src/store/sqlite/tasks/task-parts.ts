@@ -1,7 +1,8 @@
 /** Reads the parts of a sealed task. A cursor is `r` (rows), `b` (backlog) or `f` (files), and after which of them to continue. */
 
 import { countWithin, TASK_PART_LENGTH, TASK_PART_ROWS, type TaskPart } from '../../contract.ts'
-import { adderName, type DeferralRow, EMPTY, type MessageRow, movedRows } from '../../sql/moved-task.ts'
+import { type DeferralRow, EMPTY, type MessageRow, movedRows } from '../../sql/moved-task.ts'
+import { rowName } from '../../sql/producer.ts'
 import type { EventRow } from '../../sql/task-row.ts'
 import type { Database } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
@@ -26,7 +27,11 @@ function rowsAfter(db: Database, key: number, after: number): TaskPart {
     some,
     db.all<MessageRow>(sql.moving.messages, ...range),
     db.all<DeferralRow>(sql.moving.deferrals, ...range),
-    db.all<{ name: string; cursor: number }>(sql.moving.adders, key, JSON.stringify(some.map(({ idx }) => adderName(idx)))),
+    db.all<{ name: string; cursor: number }>(
+      sql.moving.adders,
+      key,
+      JSON.stringify(some.map(({ idx }) => rowName(idx))),
+    ),
   )
   return { ...EMPTY, rows, next: `r${last.idx}` }
 }

@@ -10,6 +10,7 @@ import {
   type TaskStore,
   type TrackedPush,
 } from '../../contract.ts'
+import { UNKNOWN } from '../../sql/producer.ts'
 import { ELSEWHERE, OPEN, STATUS_CODE, WINDOW, written } from '../../sql/task-row.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
@@ -18,7 +19,7 @@ import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
 import type { TaskLedger } from '../ledgers/task-ledger.ts'
 import { eventsOf, recordOf, type TaskRow } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
-import { Adding, UNKNOWN } from './adding.ts'
+import { Adding } from './adding.ts'
 import { DeferredRows, UNKNOWN_ROW } from './deferred-rows.ts'
 import { Events } from './events.ts'
 import { Runs } from './runs.ts'

@@ -1,24 +1,10 @@
 /** Tasks that go to another store, or come from one. Each method is one transaction. */
 
 import { taskExists } from '../../../job/task-exists.ts'
-import {
-  EVENT_STATUSES,
-  type MovedRow,
-  movingSets,
-  type TaskPart,
-  type TaskTransferStore,
-} from '../../contract.ts'
-import {
-  adderName,
-  DEFERRALS,
-  EMPTY,
-  headOf,
-  LOCATION,
-  type Moving,
-  PRODUCER_STATE,
-  pageOf,
-} from '../../sql/moved-task.ts'
+import { EVENT_STATUSES, type MovedRow, movingSets, type TaskPart, type TaskTransferStore } from '../../contract.ts'
+import { DEFERRALS, EMPTY, headOf, LOCATION, type Moving, PRODUCER_STATE, pageOf } from '../../sql/moved-task.ts'
 import { BEHIND } from '../../sql/next-jobs.ts'
+import { rowName } from '../../sql/producer.ts'
 import { STATUS_CODE, written } from '../../sql/task-row.ts'
 import type { Database } from '../file/database.ts'
 import { heldPage, outcomeOf, remember, SqliteTransferStore } from '../jobs/transfers.ts'
@@ -231,7 +217,7 @@ function addRows(db: Database, key: number, rows: readonly MovedRow[]): void {
     deferral ? [[index, deferral.run, deferral.attempt, DEFERRALS.indexOf(deferral.state), deferral.ends]] : [],
   )
   db.run(sql.moving.addDeferrals, key, JSON.stringify(deferrals))
-  const adders = rows.flatMap(({ index, added }) => (added === null ? [] : ([[adderName(index), added]] as const)))
+  const adders = rows.flatMap(({ index, added }) => (added === null ? [] : ([[rowName(index), added]] as const)))
   for (const [name, cursor] of adders) db.run(sql.producer.advance, key, name, cursor)
   const rejected = rows
     .filter(({ status }) => STATUS_CODE[status] >= STATUS_CODE.failed)

@@ -1,0 +1,35 @@
+/** The producers of a task as the tables of SQLite and PostgreSQL have them, and the rows that they add. */
+
+import type { AddAnswer, NewRow } from '../contract.ts'
+import { ENDED } from './task-row.ts'
+
+export interface Producer {
+  name: string
+  cursor: number
+  state: number
+  retry: number
+}
+
+export interface Chunk {
+  producer: string
+  from: number
+  rows: readonly NewRow[]
+  now: number
+  /** The text that the task keeps about the last of the rows. */
+  last: string | undefined
+}
+
+/** The name of a producer that is a row of the task. */
+export const ROW_NAME = /^row:(\d+)$/
+
+/** Returns the name under which a row of the task is a producer. */
+export function rowName(index: number): string {
+  return `row:${index}`
+}
+
+export const UNKNOWN: AddAnswer = { ok: false, reason: 'unknown', cursor: 0 }
+
+export function refusal(producer: Producer | undefined): AddAnswer {
+  const reason = producer?.state === ENDED ? 'ended' : 'taken-over'
+  return { ok: false, reason, cursor: producer?.cursor ?? 0 }
+}
