@@ -2,6 +2,7 @@
 
 import type { Batch, Page } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
+import { actionColumn } from '../../components/action-column.tsx'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Paging } from '../../components/paging.tsx'
@@ -9,7 +10,6 @@ import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
 import { number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
-import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { Cancel, StatePill } from './state.tsx'
@@ -79,19 +79,10 @@ function columns(reload: () => Promise<void>): Column<Batch>[] {
       class: 'num hide-s',
       cell: ({ createdAt }) => <When at={createdAt} />,
     },
-    ...(about.value?.readOnly === false
-      ? [
-          {
-            name: 'actions',
-            title: <span class="vh">{t('actions')}</span>,
-            class: 'num',
-            cell: (batch: Batch) => (
-              <span class="actions-cell">
-                <Cancel batch={batch} reload={reload} small />
-              </span>
-            ),
-          },
-        ]
-      : []),
+    ...actionColumn((batch: Batch) => (
+      <span class="actions-cell">
+        <Cancel batch={batch} reload={reload} small />
+      </span>
+    )),
   ]
 }

@@ -3,6 +3,7 @@
 import { sendRequest } from '../../api/client.ts'
 import type { LiveProcess } from '../../api/types.ts'
 import { at, encoded, queryValue } from '../../base.ts'
+import { actionColumn } from '../../components/action-column.tsx'
 import { confirm } from '../../components/confirm.tsx'
 import { OfSlots } from '../../components/slots.tsx'
 import { Pill } from '../../components/status.tsx'
@@ -11,7 +12,6 @@ import { When } from '../../components/time.tsx'
 import { reportOutcome } from '../../components/toast.tsx'
 import { bytes, number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
-import { about } from '../../live/live-stats.ts'
 
 const LIKE = { live: 'finished', quiet: 'enqueued', silent: 'error' } as const
 
@@ -31,21 +31,9 @@ export function Processes({ all, reload }: ProcessesProps) {
 
 /** The processes that serve a queue, with their load and their slots. */
 export function ServingProcesses({ all, reload }: ProcessesProps) {
-  const slots: Column<Process> = {
-    name: 'slots',
-    title: <span class="vh">{t('actions')}</span>,
-    class: 'num',
-    cell: (process) => <SlotsButton process={process} reload={reload} />,
-  }
   const shown = columns(reload).filter(({ name }) => name === 'process' || name === 'busy')
-  return (
-    <Table
-      label={t('queues.servedBy')}
-      rows={all}
-      columns={about.value?.readOnly === false ? [...shown, slots] : shown}
-      keyOf={identityOf}
-    />
-  )
+  const slots = actionColumn((process: Process) => <SlotsButton process={process} reload={reload} />)
+  return <Table label={t('queues.servedBy')} rows={all} columns={[...shown, ...slots]} keyOf={identityOf} />
 }
 
 function columns(reload: () => Promise<void>): Column<Process>[] {
@@ -110,16 +98,7 @@ function columns(reload: () => Promise<void>): Column<Process>[] {
       cell: ({ startedAt }) => <When at={startedAt} />,
     },
     { name: 'beat', title: t('busy.seen'), class: 'num hide-s dim', cell: ({ beat }) => <When at={beat} /> },
-    ...(about.value?.readOnly === false
-      ? [
-          {
-            name: 'actions',
-            title: <span class="vh">{t('actions')}</span>,
-            class: 'num',
-            cell: (process: Process) => <ProcessActions process={process} reload={reload} />,
-          },
-        ]
-      : []),
+    ...actionColumn((process: Process) => <ProcessActions process={process} reload={reload} />),
   ]
 }
 

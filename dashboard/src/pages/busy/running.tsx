@@ -3,13 +3,14 @@
 import { sendRequest } from '../../api/client.ts'
 import type { RunningJob } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
+import { actionColumn } from '../../components/action-column.tsx'
 import { confirm } from '../../components/confirm.tsx'
 import { Progress } from '../../components/progress.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { reportOutcome } from '../../components/toast.tsx'
 import { duration, secondsSince } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
-import { about, liveStats } from '../../live/live-stats.ts'
+import { liveStats } from '../../live/live-stats.ts'
 import { visible } from '../job/json.tsx'
 
 export function RunningJobs({ all, reload }: { all: RunningJob[]; reload(): Promise<void> }) {
@@ -68,20 +69,11 @@ function columns(reload: () => Promise<void>): Column<RunningJob>[] {
       class: 'num',
       cell: ({ startedAt }) => duration(secondsSince(startedAt, liveStats.value?.at)),
     },
-    ...(about.value?.readOnly === false
-      ? [
-          {
-            name: 'actions',
-            title: <span class="vh">{t('actions')}</span>,
-            class: 'num',
-            cell: (job: RunningJob) => (
-              <button type="button" class="btn s risk" data-row-key="D" onClick={() => void cancel(job, reload)}>
-                {t('busy.cancelAsk')}
-              </button>
-            ),
-          },
-        ]
-      : []),
+    ...actionColumn((job: RunningJob) => (
+      <button type="button" class="btn s risk" data-row-key="D" onClick={() => void cancel(job, reload)}>
+        {t('busy.cancelAsk')}
+      </button>
+    )),
   ]
 }
 

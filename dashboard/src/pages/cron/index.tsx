@@ -3,6 +3,7 @@
 import { sendRequest } from '../../api/client.ts'
 import type { CronEntry, Page } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
+import { actionColumn } from '../../components/action-column.tsx'
 import { Split } from '../../components/drawer.tsx'
 import { Head } from '../../components/head.tsx'
 import { Icon } from '../../components/icon.tsx'
@@ -14,7 +15,6 @@ import { reportOutcome } from '../../components/toast.tsx'
 import { number } from '../../format/number.ts'
 import { exact } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
-import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { visible } from '../job/json.tsx'
@@ -128,16 +128,7 @@ function columns(reload: () => Promise<void>, addressOf: (name: string) => strin
           </>
         ),
     },
-    ...(about.value?.readOnly === false
-      ? [
-          {
-            name: 'actions',
-            title: <span class="vh">{t('actions')}</span>,
-            class: 'num',
-            cell: (entry: CronEntry) => <CronActions entry={entry} reload={reload} />,
-          },
-        ]
-      : []),
+    ...actionColumn((entry: CronEntry) => <CronActions entry={entry} reload={reload} />),
   ]
 }
 

@@ -1,6 +1,7 @@
 /** The limits in use, with the jobs that wait for room in them. */
 
 import type { Limit, Page } from '../../api/types.ts'
+import { actionColumn } from '../../components/action-column.tsx'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Paging } from '../../components/paging.tsx'
@@ -8,7 +9,6 @@ import { type Column, Table } from '../../components/table.tsx'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
-import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { LimitActions } from './change.tsx'
@@ -95,16 +95,7 @@ function columns(reload: () => Promise<void>): Column<Limit>[] {
       cell: ({ nextStart }) =>
         nextStart === null ? '' : nextStart === 0 ? t('limits.now') : t('limits.in', { time: duration(nextStart) }),
     },
-    ...(about.value?.readOnly === false
-      ? [
-          {
-            name: 'actions',
-            title: <span class="vh">{t('actions')}</span>,
-            class: 'num',
-            cell: (limit: Limit) => <LimitActions limit={limit} reload={reload} />,
-          },
-        ]
-      : []),
+    ...actionColumn((limit: Limit) => <LimitActions limit={limit} reload={reload} />),
   ]
 }
 

@@ -3,6 +3,7 @@
 import { sendRequest } from '../../api/client.ts'
 import type { Acted, Page, UniqueLock } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
+import { actionColumn } from '../../components/action-column.tsx'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Paging } from '../../components/paging.tsx'
@@ -10,7 +11,6 @@ import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
 import { reportOutcome } from '../../components/toast.tsx'
 import { t } from '../../i18n/index.ts'
-import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 
@@ -70,16 +70,7 @@ function columns(reload: () => Promise<void>): Column<UniqueLock>[] {
           </>
         ),
     },
-    ...(about.value?.readOnly === false
-      ? [
-          {
-            name: 'actions',
-            title: <span class="vh">{t('actions')}</span>,
-            class: 'num',
-            cell: (lock: UniqueLock) => <Release lock={lock} reload={reload} />,
-          },
-        ]
-      : []),
+    ...actionColumn((lock: UniqueLock) => <Release lock={lock} reload={reload} />),
   ]
 }
 

@@ -3,6 +3,7 @@
 import { useLocation } from 'preact-iso'
 import type { LiveQueue } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
+import { actionColumn } from '../../components/action-column.tsx'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Paging, pageOf } from '../../components/paging.tsx'
@@ -13,7 +14,7 @@ import { WaitBar } from '../../components/wait.tsx'
 import { number } from '../../format/number.ts'
 import { duration, secondsSince } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
-import { about, liveStats } from '../../live/live-stats.ts'
+import { liveStats } from '../../live/live-stats.ts'
 import { useQueues } from '../../live/queues.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { visible } from '../job/json.tsx'
@@ -134,16 +135,7 @@ function columnsOf(
       ),
     },
     { name: 'slots', title: t('queues.slots'), class: 'num hide-s dim', cell: ({ slots }) => number(slots) },
-    ...(about.value?.readOnly === false
-      ? [
-          {
-            name: 'actions',
-            title: <span class="vh">{t('actions')}</span>,
-            // On a phone these figures are on the page of the queue.
-            class: 'num hide-s',
-            cell: (queue: LiveQueue) => <QueueActions queue={queue} reload={reload} isSmall />,
-          },
-        ]
-      : []),
+    // On a phone these figures are on the page of the queue.
+    ...actionColumn((queue: LiveQueue) => <QueueActions queue={queue} reload={reload} isSmall />, 'num hide-s'),
   ]
 }
