@@ -1,7 +1,7 @@
 /** Plans a bulk push: the request of each row, when each is due, and how many are stored in one step. */
 
 import { dueAt } from '../job/duration.ts'
-import { HighkiqError, invalidOption } from '../job/errors.ts'
+import { invalidJob, invalidOption } from '../job/errors.ts'
 import { isIterable } from '../job/json.ts'
 import { refuseUnknown, shown } from '../job/options.ts'
 import type { PushOptions, PushRequest } from './request.ts'
@@ -62,7 +62,9 @@ const LEAST_SPREAD = 5
 export function planBulk<Args extends unknown[]>(bulk: Bulk<Args>, clock: Clock): BulkPlan {
   const { name, rows, options } = bulk
   if (!isIterable(rows)) {
-    throw invalid(`${name}: a bulk is an array (or another iterable) of lists of arguments: [['bob', 1], ['ann', 2]]`)
+    throw invalidJob(
+      `${name}: a bulk is an array (or another iterable) of lists of arguments: [['bob', 1], ['ann', 2]]`,
+    )
   }
   refuseUnknown(`${name}: a bulk`, options, ['at', 'spreadInterval', 'batchSize', 'jid'])
   const times = timesOf(bulk, clock)
@@ -76,7 +78,7 @@ export function planBulk<Args extends unknown[]>(bulk: Bulk<Args>, clock: Clock)
     cache: bulk.isUniform && !times && !jids ? {} : undefined,
     request(args, i) {
       if (!Array.isArray(args)) {
-        throw invalid(`${name}: job ${i} of the bulk must be an array of arguments, such as [row]`)
+        throw invalidJob(`${name}: job ${i} of the bulk must be an array of arguments, such as [row]`)
       }
       const request = bulk.requestOf(args as Args, jids && { jid: jids.of(i) })
       // The time in seconds since the epoch.
@@ -95,16 +97,16 @@ function timesOf(
 ): Each<number> | undefined {
   const { at, spreadInterval } = options
   if (spreadInterval !== undefined) {
-    if (at !== undefined) throw invalid(`${name}: give at or spreadInterval, not both`)
+    if (at !== undefined) throw invalidJob(`${name}: give at or spreadInterval, not both`)
     if (!(Number.isFinite(spreadInterval) && spreadInterval > 0)) {
-      throw invalid(`${name}: spreadInterval must be a number of seconds above 0`)
+      throw invalidJob(`${name}: spreadInterval must be a number of seconds above 0`)
     }
     const seconds = Math.max(spreadInterval, LEAST_SPREAD)
     return { of: () => now() / 1000 + random() * seconds, end() {} }
   }
   if (at === undefined) return undefined
   if (isList(at)) {
-    if (at.length === 0) throw invalid(`${name}: at is an empty array: give a time for each job, or leave it out`)
+    if (at.length === 0) throw invalidJob(`${name}: at is an empty array: give a time for each job, or leave it out`)
     const due = at.map((when) => timeOf(name, when, now()))
     return eachOf(
       rows,
@@ -126,36 +128,32 @@ function jidsOf({ name, rows, options: { jid } }: Pick<Bulk, 'name' | 'rows' | '
       () => `${name}: jid is one id, but the bulk does not have one job: give an array with an id for each job`,
     )
   }
-  if (!Array.isArray(jid)) throw invalid(`${name}: jid must be a string, or an array with the id of each job`)
+  if (!Array.isArray(jid)) throw invalidJob(`${name}: jid must be a string, or an array with the id of each job`)
   const known = new Set<unknown>()
   const twice = jid.find((one) => known.size === known.add(one).size)
-  if (twice !== undefined) throw invalid(`${name}: jid has ${shown(twice)} twice: each job needs an id of its own`)
+  if (twice !== undefined) throw invalidJob(`${name}: jid has ${shown(twice)} twice: each job needs an id of its own`)
   return eachOf(rows, jid, (n) => `${name}: jid has ${jid.length} ids for ${n} jobs: give one for each`)
 }
 
 /** `unequal` returns the message of the error when the list has not one value for each row. */
 function eachOf<T>(rows: unknown, list: readonly T[], unequal: (n: number | string) => string): Each<T> {
-  if (Array.isArray(rows) && rows.length !== list.length) throw invalid(unequal(rows.length))
+  if (Array.isArray(rows) && rows.length !== list.length) throw invalidJob(unequal(rows.length))
   return {
     of(i) {
-      if (i >= list.length) throw invalid(unequal('more'))
+      if (i >= list.length) throw invalidJob(unequal('more'))
       return list[i] as T
     },
     end(n) {
-      if (n !== list.length) throw invalid(unequal(n))
+      if (n !== list.length) throw invalidJob(unequal(n))
     },
   }
 }
 
 function timeOf(name: string, when: number | Date, now: number): number {
   if (when instanceof Date || typeof when === 'number') return dueAt(when, now)
-  throw invalid(`${name}: at must be a Date, a number of seconds, or an array of those`)
+  throw invalidJob(`${name}: at must be a Date, a number of seconds, or an array of those`)
 }
 
 function isList(at: NonNullable<BulkOptions['at']>): at is readonly (number | Date)[] {
   return Array.isArray(at)
-}
-
-function invalid(message: string): HighkiqError {
-  return new HighkiqError('INVALID_JOB', message)
 }

@@ -4,7 +4,7 @@ import { checkValue } from '../job/args.ts'
 import { checkQueueName, type JobDefinition, type JobOptions, type LogLevel } from '../job/definition.ts'
 import { type Duration, dueAt, LONGEST, LONGEST_SECONDS, refuseMilliseconds } from '../job/duration.ts'
 import type { Encryption } from '../job/encryption.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { invalidJob } from '../job/errors.ts'
 import { shown } from '../job/options.ts'
 import { isBid, newJid, type Payload, timeOf, type Wire } from '../job/payload.ts'
 import { isPriority, isPriorityName, priorityName } from '../job/priority.ts'
@@ -102,7 +102,7 @@ const MOST_CLASS_CHARACTERS = 1000
 export function refuseOrdered(name: string): never {
   const hint = `push { id, payload } with hq.ordered('${name}').performAsync`
   const message = `${name} is an ordered queue, which takes no ordinary jobs: ${hint}`
-  throw new HighkiqError('INVALID_JOB', message, { path: 'class', option: 'ordered', value: name, hint })
+  throw invalidJob(message, { path: 'class', option: 'ordered', value: name, hint })
 }
 
 /** Returns a push that is not stored a second time while the job with its jid waits or runs. */
@@ -138,7 +138,7 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
   if (isBid(request.bid)) {
     const hint = 'push the job in the function of hq.batch, or of hq.batches.add'
     const message = `${name}: a push can't name the batch ${request.bid} as its bid: ${hint}`
-    throw new HighkiqError('INVALID_JOB', message, { option: 'bid', hint })
+    throw invalidJob(message, { option: 'bid', hint })
   }
   // The queue of a definition was checked with it.
   if (payload.queue !== queue) checkQueueName(payload.queue)
@@ -146,7 +146,7 @@ export function payloadOf(request: PushRequest, context: RequestContext): Payloa
   // Other programs write null when the job has no retry queue.
   if (payload.retry_queue !== undefined && payload.retry_queue !== null) checkQueueName(payload.retry_queue)
   if (request.track ?? options.track) {
-    if (request.jid !== undefined) throw invalid(`${name}: a tracked job gets an id of its own; leave jid out`)
+    if (request.jid !== undefined) throw invalidJob(`${name}: a tracked job gets an id of its own; leave jid out`)
     Object.assign(payload, tracked())
   }
   if (payload.retry_for !== undefined) payload.retry_for = wholeSeconds(name, payload.retry_for)
@@ -192,7 +192,7 @@ function checkExpiry(request: PushRequest, seconds: unknown): void {
   if (typeof seconds === 'number' && seconds > 0 && seconds <= LONGEST_SECONDS) return
   const option = request.expires_in === undefined ? 'expiresIn' : 'expires_in'
   const what = `a number of seconds above 0 and at most ${LONGEST}`
-  throw invalid(`${request.class}: ${option} must be ${what} (got ${shown(seconds)})`)
+  throw invalidJob(`${request.class}: ${option} must be ${what} (got ${shown(seconds)})`)
 }
 
 /** Adds the locks of a unique job to its payload. @throws INVALID_OPTION, INVALID_JOB, INVALID_ARGS */
@@ -216,7 +216,7 @@ function addUnique(payload: Payload, request: PushRequest, options: JobOptions, 
     return
   }
   if (payload.hk_task !== undefined) {
-    throw invalid(`${name}: a tracked job can't be unique: leave out track, or give unique: false`)
+    throw invalidJob(`${name}: a tracked job can't be unique: leave out track, or give unique: false`)
   }
   const about = sidekiq?.unique ?? (typeof unique === 'object' ? unique : {})
   const secret = payload.encrypt ? context.encryption?.digestKey : undefined
@@ -292,46 +292,48 @@ export function timeToRun({ at, wait, waitUntil }: PushRequest, now: number): nu
 
 function check(request: PushRequest): void {
   if (typeof request !== 'object' || request === null) {
-    throw invalid(`a push is an object, for instance { class: 'HardJob', args: [1, 2] }, not ${String(request)}`)
+    throw invalidJob(`a push is an object, for instance { class: 'HardJob', args: [1, 2] }, not ${String(request)}`)
   }
   const { class: name, args, at, jid, tags, retry, wrapped } = request
   if (typeof name !== 'string' || name === '') {
-    throw invalid("a job needs a class: the name it was defined under, for instance { class: 'HardJob', args: [] }")
+    throw invalidJob("a job needs a class: the name it was defined under, for instance { class: 'HardJob', args: [] }")
   }
   if (name.length > MOST_CLASS_CHARACTERS) {
-    throw invalid(`a class must have at most 1,000 characters (got ${shown(name)} with ${name.length})`)
+    throw invalidJob(`a class must have at most 1,000 characters (got ${shown(name)} with ${name.length})`)
   }
-  if (!Array.isArray(args)) throw invalid(`${name}: args must be an array, one element for each argument (none: [])`)
+  if (!Array.isArray(args)) throw invalidJob(`${name}: args must be an array, one element for each argument (none: [])`)
   if (at !== undefined && !Number.isFinite(at)) {
-    throw invalid(`${name}: at must be a number, in seconds since the epoch: date.getTime() / 1000`)
+    throw invalidJob(`${name}: at must be a number, in seconds since the epoch: date.getTime() / 1000`)
   }
   if (at !== undefined) refuseMilliseconds(at)
   if (jid !== undefined && (typeof jid !== 'string' || jid === '')) {
-    throw invalid(`${name}: jid must be a string; leave it out to get a new one`)
+    throw invalidJob(`${name}: jid must be a string; leave it out to get a new one`)
   }
   if (jid !== undefined && jid.length > MOST_JID_CHARACTERS) {
-    throw invalid(`${name}: jid must have at most 200 characters (got ${shown(jid)} with ${jid.length})`)
+    throw invalidJob(`${name}: jid must have at most 200 characters (got ${shown(jid)} with ${jid.length})`)
   }
   if (jid !== undefined && isPlaceholder(jid)) {
-    throw invalid(
+    throw invalidJob(
       `${name}: jid ${jid} has the form of ids that large batches use inside: take another one, or leave it out`,
     )
   }
-  if (tags && !Array.isArray(tags)) throw invalid(`${name}: tags must be an array, for instance ['vip']`)
+  if (tags && !Array.isArray(tags)) throw invalidJob(`${name}: tags must be an array, for instance ['vip']`)
   if (retry !== undefined && retry !== null && typeof retry !== 'boolean' && !(Number.isInteger(retry) && retry >= 0)) {
-    throw invalid(`${name}: retry must be true, false or a number of retries`)
+    throw invalidJob(`${name}: retry must be true, false or a number of retries`)
   }
   if (request.encrypt !== undefined && typeof request.encrypt !== 'boolean') {
-    throw invalid(`${name}: encrypt must be true or false`)
+    throw invalidJob(`${name}: encrypt must be true or false`)
   }
   if (wrapped !== undefined && typeof wrapped !== 'string') {
-    throw invalid(`${name}: wrapped must be the name of the job that it wraps`)
+    throw invalidJob(`${name}: wrapped must be the name of the job that it wraps`)
   }
   if (wrapped !== undefined && wrapped.length > MOST_CLASS_CHARACTERS) {
-    throw invalid(`${name}: wrapped must have at most 1,000 characters (got ${shown(wrapped)} with ${wrapped.length})`)
+    throw invalidJob(
+      `${name}: wrapped must have at most 1,000 characters (got ${shown(wrapped)} with ${wrapped.length})`,
+    )
   }
   const [symbol] = Object.getOwnPropertySymbols(request)
-  if (symbol) throw invalid(`${name}: ${String(symbol)} can't be stored: name members by strings`)
+  if (symbol) throw invalidJob(`${name}: ${String(symbol)} can't be stored: name members by strings`)
 }
 
 /** Returns the name of the queue with the priority of the push, else that in the name itself, else that of the job. */
@@ -339,15 +341,11 @@ function prioritized(job: string, queue: string, given: number | undefined, usua
   const priority = given === undefined && !isPriorityName(queue) ? usual : given
   if (priority === undefined) return queue
   if (isPriority(priority)) return priorityName(queue, priority)
-  throw invalid(`${job}: priority must be a whole number from 0 to 9 (got ${shown(priority)})`)
+  throw invalidJob(`${job}: priority must be a whole number from 0 to 9 (got ${shown(priority)})`)
 }
 
 /** Sidekiq reads whole seconds. */
 function wholeSeconds(name: string, retryFor: unknown): number {
   if (typeof retryFor === 'number' && retryFor <= LONGEST_RETRY_SECONDS) return Math.trunc(retryFor)
-  throw invalid(`${name}: retry_for must be a number of seconds, at most 1,000,000,000`)
-}
-
-function invalid(message: string): HighkiqError {
-  return new HighkiqError('INVALID_JOB', message)
+  throw invalidJob(`${name}: retry_for must be a number of seconds, at most 1,000,000,000`)
 }

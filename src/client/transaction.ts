@@ -2,7 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import { recordingOf } from '../events/recording.ts'
-import { HighkiqError, invalidOption, messageOf, PushError } from '../job/errors.ts'
+import { HighkiqError, invalidJob, invalidOption, messageOf, PushError } from '../job/errors.ts'
 import { editPayload, type Payload } from '../job/payload.ts'
 import { queueFull } from '../job/queue-full.ts'
 import type { OnConflict } from '../job/unique.ts'
@@ -181,7 +181,7 @@ export class Transaction implements PushTarget {
       if (!(Symbol.iterator in rows)) {
         const message =
           "rows that are read asynchronously can't join a transaction: push an array, or another iterable that is not async"
-        throw new HighkiqError('INVALID_JOB', message)
+        throw invalidJob(message)
       }
       const pushed: Promise<string | null>[] = []
       for (const args of rows) pushed.push(this.push(pipe, plan.request(args, pushed.length)))

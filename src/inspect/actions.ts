@@ -1,7 +1,7 @@
 /** Actions on waiting jobs. Each one moves exactly the text that was read (compare-and-swap). */
 
 import type { AppPort } from '../app/port.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { invalidJob } from '../job/errors.ts'
 import { editPayload, type Payload, readPayload } from '../job/payload.ts'
 import { mayKeepResult } from '../job/result.ts'
 import { jidsOf } from '../job/rows.ts'
@@ -32,7 +32,7 @@ export async function addedToQueue(app: AppPort, set: SetName, { text, score }: 
   }
   const promoted = await app.client.promote(Object.keys(edits).length > 0 ? editPayload(text, edits) : text)
   if (!job || promoted === undefined) {
-    throw new HighkiqError('INVALID_JOB', `${nameOf(text)} can't run: delete it`)
+    throw invalidJob(`${nameOf(text)} can't run: delete it`)
   }
   if (!promoted) return { text, score, to: null, ...effectsOf(app, text, { kind: 'filtered' }) }
   const to = { to: 'queue', queue: promoted.queue, text: promoted.text, end: 'back' } as const

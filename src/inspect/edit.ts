@@ -4,7 +4,7 @@ import type { AppPort } from '../app/port.ts'
 import { checkArgs, checkReadable } from '../job/args.ts'
 import type { Duration } from '../job/duration.ts'
 import { HIDDEN } from '../job/encryption.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidJob } from '../job/errors.ts'
 import { checkOptions, checkText, given, type OptionKind, shown } from '../job/options.ts'
 import { editPayload, isSingleTracked, type Payload, readPayload } from '../job/payload.ts'
 import { baseQueue, isPriority, priorityOf } from '../job/priority.ts'
@@ -32,7 +32,7 @@ export type JobRef = string | SetEntry | QueuedJob
 export async function editJob(app: AppPort, ref: JobRef, args: unknown[]): Promise<boolean> {
   const job = await editable(app, ref)
   if ('set' in job && job.set === 'finished') {
-    throw invalid(`${nameOf(job.text)} has finished: push it again with other arguments`)
+    throw invalidJob(`${nameOf(job.text)} has finished: push it again with other arguments`)
   }
   const text = editedText(app, job.text, args)
   const [answer] = await swap(app, job, text)
@@ -90,7 +90,7 @@ export async function duplicateJob(
   const job = readable(text)
   const isTracked = isSingleTracked(job)
   if (job.hk_task !== undefined && !isTracked) {
-    throw invalid(`${nameOf(text)} is a row of task ${job.hk_task}: retry the row in its task`)
+    throw invalidJob(`${nameOf(text)} is a row of task ${job.hk_task}: retry the row in its task`)
   }
   if (changes.args) refuseActiveJob(text, job)
   const { class: name, args, ...rest } = app.client.writer.opened(job)
@@ -162,7 +162,7 @@ function editedText({ client }: AppPort, text: string, args: unknown[]): string 
     throw new HighkiqError('INVALID_ARGS', message, { path: 'args', job: job.class })
   }
   if (job.hk_task !== undefined) {
-    throw invalid(`${nameOf(text)} has a record in task ${job.hk_task}: cancel it, and push it with other arguments`)
+    throw invalidJob(`${nameOf(text)} has a record in task ${job.hk_task}: cancel it, and push it with other arguments`)
   }
   refuseActiveJob(text, job)
   checkArgs(args, job.class)
@@ -182,16 +182,12 @@ function keepsLast({ encrypt }: Payload, args: readonly unknown[]): boolean {
 
 /** @throws INVALID_JOB */
 function refuseActiveJob(text: string, { wrapped }: Payload): void {
-  if (wrapped !== undefined) throw invalid(`${nameOf(text)} belongs to Active Job: change it in Rails`)
+  if (wrapped !== undefined) throw invalidJob(`${nameOf(text)} belongs to Active Job: change it in Rails`)
 }
 
 /** @throws INVALID_JOB */
 function readable(text: string): Payload {
   const job = readPayload(text)
   if (job) return job
-  throw invalid(`${nameOf(text)}: delete it`)
-}
-
-function invalid(message: string): HighkiqError {
-  return new HighkiqError('INVALID_JOB', message)
+  throw invalidJob(`${nameOf(text)}: delete it`)
 }

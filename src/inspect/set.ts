@@ -4,7 +4,7 @@ import { between } from '../job/between.ts'
 import { checkQueueName } from '../job/definition.ts'
 import { type Duration, dueAt } from '../job/duration.ts'
 import { isSealed } from '../job/encryption.ts'
-import { HighkiqError, invalidOption } from '../job/errors.ts'
+import { HighkiqError, invalidJob, invalidOption } from '../job/errors.ts'
 import { checkOptions, checkText } from '../job/options.ts'
 import { newJid, type Payload, readPayload, writePayload } from '../job/payload.ts'
 import type { Entry, Scan, ScanPage, SetName } from '../store/contract.ts'
@@ -293,7 +293,7 @@ function textOf(job: NewEntry | string, client: AppPort['client']): { text: stri
   if (payload) checkReadable(text, payload.class)
   if (typeof payload?.jid === 'string') return { text, jid: payload.jid }
   const message = `no job: give its class, its arguments, and in a text its jid (${text.slice(0, 80)})`
-  throw new HighkiqError('INVALID_JOB', message)
+  throw invalidJob(message)
 }
 
 function writeNew(job: NewEntry, client: AppPort['client']): string {

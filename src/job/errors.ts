@@ -31,6 +31,10 @@ export function invalidOption(message: string, details?: HighkiqError['details']
   return new HighkiqError('INVALID_OPTION', message, details)
 }
 
+export function invalidJob(message: string, details?: HighkiqError['details']): HighkiqError {
+  return new HighkiqError('INVALID_JOB', message, details)
+}
+
 export function invalidFile(message: string, details?: HighkiqError['details'], options?: ErrorOptions): HighkiqError {
   return new HighkiqError('INVALID_FILE', message, details, options)
 }

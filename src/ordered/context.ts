@@ -1,5 +1,5 @@
 import { type ContextParts, JobContext } from '../job/context.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { invalidOption } from '../job/errors.ts'
 import type { Payload } from '../job/payload.ts'
 import type { FetchedBatch, OrderedState } from '../store/contract.ts'
 import { type ScoredValue, scoredValue } from './entry.ts'
@@ -60,7 +60,7 @@ export class OrderedContext extends JobContext {
   fail(id: string | number, error: unknown): void {
     const name = String(id)
     if (!this.#ids.some((one) => one.id === name)) {
-      throw new HighkiqError('INVALID_OPTION', `ctx.fail: ${JSON.stringify(name)} is no id of this batch`)
+      throw invalidOption(`ctx.fail: ${JSON.stringify(name)} is no id of this batch`)
     }
     this.#failures ??= new Map()
     this.#failures.set(name, error)

@@ -5,7 +5,7 @@ import { checkMiddleware, type Middleware } from '../job/chain.ts'
 import type { JobContext } from '../job/context.ts'
 import { checkQueueName } from '../job/definition.ts'
 import { type Duration, seconds } from '../job/duration.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { invalidOption } from '../job/errors.ts'
 import { checkOptions, given, type OptionKind, type OptionRule } from '../job/options.ts'
 import { count as figure } from '../job/plural.ts'
 import { DEFAULT_SHARDS } from '../store/contract.ts'
@@ -137,9 +137,9 @@ const ELSEWHERE = {
 /** @throws INVALID_OPTION with the name of the option and what it may be */
 export function orderedDefinition(name: string, options: OrderedOptions, handler: OrderedHandler): OrderedDefinition {
   if (typeof name !== 'string' || name === '') {
-    throw new HighkiqError('INVALID_OPTION', 'an ordered queue needs a name')
+    throw invalidOption('an ordered queue needs a name')
   }
-  const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${name}: ${what}`)
+  const wrong = (what: string) => invalidOption(`${name}: ${what}`)
   if (typeof handler !== 'function') throw wrong('the handler must be a function')
   checkOptions(name, options, OPTIONS, ELSEWHERE)
   const settled = { ...DEFAULTS, ...given(options) }

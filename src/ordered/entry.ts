@@ -1,6 +1,6 @@
 /** Waiting and dead ids as the API returns them. */
 
-import { HighkiqError } from '../job/errors.ts'
+import { invalidOption } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { checkOptions, type OptionKind } from '../job/options.ts'
 import type { MorgueEntry, OrderedPage, OrderedWaiting, ScoredPayload } from '../store/contract.ts'
@@ -52,7 +52,7 @@ export function pageOf<By extends string>(
 ): { by: By; page: OrderedPage } {
   checkOptions(where, options, { by: null, desc: 'flag', after: 'cursor', from: null, limit: null, ...extra })
   const { by = sorts[0] as By, desc = false, after, from, limit = PAGE } = options
-  const wrong = (what: string) => new HighkiqError('INVALID_OPTION', `${where}: ${what}`)
+  const wrong = (what: string) => invalidOption(`${where}: ${what}`)
   if (!sorts.includes(by)) throw wrong(`by must be one of ${sorts.join(', ')}`)
   if (!(Number.isInteger(limit) && limit >= 1 && limit <= MOST)) throw wrong('limit must be a whole number, 1 to 1,000')
   const cursor = after ? cursorOf(after, wrong) : from === undefined ? undefined : cursorBefore(by, desc, from, wrong)

@@ -1,4 +1,4 @@
-import { HighkiqError } from '../job/errors.ts'
+import { invalidOption } from '../job/errors.ts'
 import { shown } from '../job/options.ts'
 import { ORDERED_PAGE, type OrderedPage } from '../store/contract.ts'
 
@@ -11,7 +11,7 @@ export function idsOf(what: string, ids: OrderedIds): string[] {
 /** @throws INVALID_OPTION */
 export function idOf(what: string, id: unknown): string {
   if (typeof id === 'string' || typeof id === 'number' || typeof id === 'bigint') return String(id)
-  throw new HighkiqError('INVALID_OPTION', `${what}: id must be a string or a number (got ${shown(id)})`)
+  throw invalidOption(`${what}: id must be a string or a number (got ${shown(id)})`)
 }
 
 export type OrderedIds = string | number | bigint | readonly (string | number | bigint)[]
@@ -28,7 +28,7 @@ export async function onSome(
 ): Promise<number> {
   if (forAll !== undefined && ids === 'all') {
     const message = `${what}: ids must be a list of ids (for all ids use ${forAll}; for an id named all use ['all'])`
-    throw new HighkiqError('INVALID_OPTION', message)
+    throw invalidOption(message)
   }
   const list = idsOf(what, ids)
   let sum = 0

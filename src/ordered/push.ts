@@ -5,7 +5,7 @@ import type { OrderedPushRequest } from '../client/push-target.ts'
 import { checkValue } from '../job/args.ts'
 import { canonicalJson } from '../job/canonical.ts'
 import { dueAt } from '../job/duration.ts'
-import { HighkiqError, messageOf } from '../job/errors.ts'
+import { HighkiqError, invalidJob, invalidOption, messageOf } from '../job/errors.ts'
 import { meantBy, shown } from '../job/options.ts'
 import { newJid } from '../job/payload.ts'
 import { ORDERED_PAGE, type OrderedPush, type OrderedPushes } from '../store/contract.ts'
@@ -149,10 +149,10 @@ function dueOf(name: string, { performIn, performAt }: OrderedItem, nowMs: numbe
     return dueAt(when, nowMs)
   } catch (thrown) {
     const member = performIn === undefined ? 'performAt' : 'performIn'
-    throw new HighkiqError('INVALID_OPTION', `${name}: ${member}: ${messageOf(thrown)}`)
+    throw invalidOption(`${name}: ${member}: ${messageOf(thrown)}`)
   }
 }
 
 function invalid(name: string, what: string): HighkiqError {
-  return new HighkiqError('INVALID_JOB', `${name}: ${what}`)
+  return invalidJob(`${name}: ${what}`)
 }

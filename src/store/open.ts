@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { HighkiqError } from '../job/errors.ts'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { checkOptions, type OptionKind } from '../job/options.ts'
 import type { Store } from './contract.ts'
 import { readPostgresUrl } from './postgres/server/url.ts'
@@ -23,7 +23,7 @@ export type OpenStore = (url: string, settings: StoreSettings) => Store
 const openRedis: OpenStore = (url, settings) => new RedisStore(readRedisUrl(url, settings), settings.warn)
 const openPostgres: OpenStore = (url, { namespace, warn }) => {
   if (namespace)
-    throw invalid('namespace is for Redis: with PostgreSQL use a schema of its own for each app (?schema=name)')
+    throw invalidOption('namespace is for Redis: with PostgreSQL use a schema of its own for each app (?schema=name)')
   return new PostgresStore(readPostgresUrl(url), warn)
 }
 const OWN: Readonly<Record<string, OpenStore>> = {
@@ -46,9 +46,10 @@ const registered = new Map(Object.entries(OWN))
  */
 export function registerStore(scheme: string, open: OpenStore): void {
   const name = JSON.stringify(scheme)
-  if (!/^[a-z][a-z0-9+.-]+$/.test(scheme)) throw invalid(`scheme must be a URL scheme in small letters (got ${name})`)
+  if (!/^[a-z][a-z0-9+.-]+$/.test(scheme))
+    throw invalidOption(`scheme must be a URL scheme in small letters (got ${name})`)
   if (Object.hasOwn(OWN, scheme))
-    throw invalid(`scheme must not be one of ${Object.keys(OWN).join(', ')} (got ${name})`)
+    throw invalidOption(`scheme must not be one of ${Object.keys(OWN).join(', ')} (got ${name})`)
   registered.set(scheme, open)
 }
 
@@ -79,10 +80,10 @@ const SQLITE_OPTIONS: Readonly<Record<string, OptionKind>> = {
 }
 
 function openSqlite(url: string, { namespace, warn }: StoreSettings): Store {
-  if (namespace) throw invalid('namespace is for Redis: with SQLite use a file of its own for each app')
+  if (namespace) throw invalidOption('namespace is for Redis: with SQLite use a file of its own for each app')
   const [location = '', query = ''] = url.slice('sqlite:'.length).split(/\?(.*)/s)
   const path = location.startsWith('//') ? fileURLToPath(`file:${location}`) : location
-  if (!path) throw invalid('sqlite: needs a path, for instance sqlite:highkiq.db or sqlite::memory:')
+  if (!path) throw invalidOption('sqlite: needs a path, for instance sqlite:highkiq.db or sqlite::memory:')
   const options = Object.fromEntries(new URLSearchParams(query))
   const { maxMegabytes = 0, driver = process.env.HIGHKIQ_SQLITE_DRIVER || undefined } = options
   const synchronous = (options.synchronous ?? 'full').toLowerCase()
@@ -96,8 +97,4 @@ function openSqlite(url: string, { namespace, warn }: StoreSettings): Store {
     },
     warn,
   )
-}
-
-function invalid(message: string): HighkiqError {
-  return new HighkiqError('INVALID_OPTION', message)
 }

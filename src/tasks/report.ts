@@ -1,6 +1,6 @@
 /** Writes a task's rows and their outcome as a file that can be corrected. */
 
-import { HighkiqError } from '../job/errors.ts'
+import { invalidOption } from '../job/errors.ts'
 import { isObject, parseJson, stringifyJson } from '../job/json.ts'
 import { checkOptions } from '../job/options.ts'
 import { type EventRecord, type EventStatus, type TaskRecord, UNSUCCESSFUL_STATUSES } from '../store/contract.ts'
@@ -72,7 +72,7 @@ async function reportOf(task: TaskRecord, all: EventsOf, options: ReportOptions)
   if (which === 'all' && task.keepArgs !== 'all') {
     const hint = "needs keepArgs: 'all' when the task is made"
     const message = `task ${task.id} has not kept the rows that finished: a report of all rows ${hint}`
-    throw new HighkiqError('INVALID_OPTION', message, { option: 'keepArgs', value: 'all', hint })
+    throw invalidOption(message, { option: 'keepArgs', value: 'all', hint })
   }
   const statuses = which === 'all' ? undefined : [...UNSUCCESSFUL_STATUSES]
   const columns = meta.columns ?? (await keysOf(events(statuses), meta.format === 'ndjson'))

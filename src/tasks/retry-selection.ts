@@ -3,7 +3,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AppPort } from '../app/port.ts'
 import { checkArgs, checkReadable } from '../job/args.ts'
-import { HighkiqError, invalidFile, invalidOption } from '../job/errors.ts'
+import { type HighkiqError, invalidFile, invalidOption } from '../job/errors.ts'
 import { isIterable, memberText, stringifyJson } from '../job/json.ts'
 import { checkOptions, given, shown } from '../job/options.ts'
 import { editPayload, floatsOf } from '../job/payload.ts'
@@ -270,7 +270,7 @@ function inPayload(
 function unvalidated({ id, job }: TaskRecord): HighkiqError {
   const hint = 'define it with its validate, or name that (as: { validate })'
   const message = `task ${id}: its rows were validated by job ${job}: ${hint}`
-  return new HighkiqError('INVALID_OPTION', message, { job, option: 'as', hint })
+  return invalidOption(message, { job, option: 'as', hint })
 }
 
 function invalid(message: string): HighkiqError {

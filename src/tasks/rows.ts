@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AppPort } from '../app/port.ts'
 import type { Client } from '../client/client.ts'
 import { checkReadable } from '../job/args.ts'
-import { type ErrorCode, HighkiqError, hasCode, invalidOption } from '../job/errors.ts'
+import { type ErrorCode, HighkiqError, hasCode, invalidJob, invalidOption } from '../job/errors.ts'
 import { isIterable, isPromise, stringifyJson } from '../job/json.ts'
 import { floatsOf, type Payload, rowTemplate, taskJid, writePayload } from '../job/payload.ts'
 import type { AddAnswer, NewRow, Store, TaskRecord } from '../store/contract.ts'
@@ -169,7 +169,7 @@ export class RowWriter {
     client.writer.check(after)
     const sealed = client.writer.sealed(after)
     if (after.queue !== payload.queue) {
-      throw invalid(
+      throw invalidJob(
         `client middleware sends a row to queue ${JSON.stringify(after.queue)}: a task has one queue (${payload.queue}); name it in the task's options`,
       )
     }
@@ -206,13 +206,14 @@ export function asOneValue(args: unknown[]): unknown[] {
  * `maxRows` rows
  */
 export function asRows(all: Iterable<unknown[]> | AsyncIterable<unknown[]>, maxRows = Number.POSITIVE_INFINITY): Rows {
-  if (!isIterable(all)) throw invalid('rows must be an array or another iterable, one list of arguments for each job')
+  if (!isIterable(all))
+    throw invalidJob('rows must be an array or another iterable, one list of arguments for each job')
   let n = 0
   const rowOf = (args: unknown): Row => {
     n++
     if (!Array.isArray(args)) {
       const is = args === null ? 'null' : typeof args === 'object' ? 'an object' : `a ${typeof args}`
-      throw invalid(`row ${n} is ${is}: each row is the list of a job's arguments, so write [row]`)
+      throw invalidJob(`row ${n} is ${is}: each row is the list of a job's arguments, so write [row]`)
     }
     if (n > maxRows)
       throw new HighkiqError('TOO_MANY_ROWS', `there are more than ${maxRows} rows (maxRows)`, { row: n, maxRows })
@@ -232,10 +233,6 @@ function notEncrypted(job: string): HighkiqError {
   return invalidOption(
     `${job}: encrypt can't be combined with rowsPerJob or with rows of a file, because reports show them: use hq.tasks.create with a row for each job`,
   )
-}
-
-function invalid(message: string): HighkiqError {
-  return new HighkiqError('INVALID_JOB', message)
 }
 
 /** Returns the template that the store completes with the arguments and jid of each row. */

@@ -4,7 +4,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AppPort } from '../app/port.ts'
 import { checkJob, type Job } from '../client/job.ts'
 import type { FileFor, SchemaOf } from '../job/definition.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { invalidJob } from '../job/errors.ts'
 import { isIterable } from '../job/json.ts'
 import { checkOptions, checkText, given, type OptionKind } from '../job/options.ts'
 import { newTaskId } from '../job/payload.ts'
@@ -301,6 +301,6 @@ function checkCreate(
 }
 
 async function* listed(pages: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<unknown[]> {
-  if (!isIterable(pages)) throw new HighkiqError('INVALID_JOB', 'pages must be an array or another iterable')
+  if (!isIterable(pages)) throw invalidJob('pages must be an array or another iterable')
   for await (const page of pages) yield Array.isArray(page) ? page : [page]
 }

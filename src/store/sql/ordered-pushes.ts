@@ -1,6 +1,6 @@
 /** Pushes to ordered queues, before SQLite or PostgreSQL stores them. */
 
-import { HighkiqError } from '../../job/errors.ts'
+import { invalidJob } from '../../job/errors.ts'
 import { ORDERED_PAGE, type OrderedPush, type ScoredPayload } from '../contract.ts'
 
 /** All items of one id, in their order. */
@@ -14,11 +14,11 @@ export interface Bundle {
 /** @throws INVALID_JOB when an item can't be stored; then nothing is stored */
 export function checkItems(items: readonly OrderedPush[]): void {
   if (items.length > ORDERED_PAGE) {
-    throw new HighkiqError('INVALID_JOB', `${items.length} ordered jobs at once: push at most ${ORDERED_PAGE} a call`)
+    throw invalidJob(`${items.length} ordered jobs at once: push at most ${ORDERED_PAGE} a call`)
   }
   for (const { id, score, performIn } of items) {
     if (Number.isFinite(score) && Number.isFinite(performIn)) continue
-    throw new HighkiqError('INVALID_JOB', `score and performIn of the ordered job ${id} must be finite numbers`)
+    throw invalidJob(`score and performIn of the ordered job ${id} must be finite numbers`)
   }
 }
 

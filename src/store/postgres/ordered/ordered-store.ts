@@ -1,4 +1,4 @@
-import { HighkiqError } from '../../../job/errors.ts'
+import { HighkiqError, invalidJob } from '../../../job/errors.ts'
 import type { OrderedPush, OrderedStore } from '../../contract.ts'
 import { queueChannel } from '../../sql/ordered-rows.ts'
 import type { Step } from '../../sql/ordered-steps.ts'
@@ -193,5 +193,5 @@ function isRowTooLong(thrown: unknown): boolean {
 function idTooLong(queue: string, items: readonly OrderedPush[]): HighkiqError {
   const longest = items.reduce((most, { id }) => Math.max(most, Buffer.byteLength(id)), 0)
   const message = `an id of the ordered queue ${queue} has ${longest} bytes, and PostgreSQL stores about 2600: name it by a hash`
-  return new HighkiqError('INVALID_JOB', message)
+  return invalidJob(message)
 }

@@ -1,4 +1,4 @@
-import { HighkiqError } from '../../../job/errors.ts'
+import { invalidOption } from '../../../job/errors.ts'
 
 /** All options of a PostgreSQL store. They can be posted to a thread. */
 export interface PostgresOptions {
@@ -35,7 +35,7 @@ export function readPostgresUrl(url: string): PostgresOptions {
     parsed = new URL(url)
   } catch {
     const rule = 'postgres://user:password@host:5432/database, and / ? # @ in a password like %2F %3F %23 %40'
-    throw invalid(`a PostgreSQL URL must look like ${rule} (got ${hidden(url)})`)
+    throw invalidOption(`a PostgreSQL URL must look like ${rule} (got ${hidden(url)})`)
   }
   const shown = hidden(url)
   const { searchParams } = parsed
@@ -43,7 +43,7 @@ export function readPostgresUrl(url: string): PostgresOptions {
     if (OPTIONS.includes(name)) continue
     // Text that can't be the name of an option may be a part of a password.
     const unknown = /^\w+$/.test(name) ? JSON.stringify(name) : 'that is not a name'
-    throw invalid(`${shown}: unknown option ${unknown}; there are ${OPTIONS.join(', ')}`)
+    throw invalidOption(`${shown}: unknown option ${unknown}; there are ${OPTIONS.join(', ')}`)
   }
   const schema = searchParams.get('schema') ?? 'highkiq'
   if (
@@ -53,16 +53,16 @@ export function readPostgresUrl(url: string): PostgresOptions {
     schema.startsWith('pg_')
   ) {
     const rule = `a name of letters, digits, - and _ of at most ${MAX_NAME_BYTES} bytes that does not begin with pg_`
-    throw invalid(`${shown}: schema must be ${rule} (got ${JSON.stringify(schema)})`)
+    throw invalidOption(`${shown}: schema must be ${rule} (got ${JSON.stringify(schema)})`)
   }
   const connections = Number(searchParams.get('connections') ?? 5)
   if (!(Number.isInteger(connections) && connections >= 2 && connections <= MAX_CONNECTIONS)) {
     const got = JSON.stringify(searchParams.get('connections'))
-    throw invalid(`${shown}: connections must be a whole number from 2 to ${MAX_CONNECTIONS} (got ${got})`)
+    throw invalidOption(`${shown}: connections must be a whole number from 2 to ${MAX_CONNECTIONS} (got ${got})`)
   }
   const pooling = searchParams.get('pooling') ?? 'session'
   if (pooling !== 'session' && pooling !== 'transaction') {
-    throw invalid(`${shown}: pooling must be session or transaction (got ${JSON.stringify(pooling)})`)
+    throw invalidOption(`${shown}: pooling must be session or transaction (got ${JSON.stringify(pooling)})`)
   }
   for (const name of ['schema', 'connections', 'pooling']) searchParams.delete(name)
   return { connectionString: parsed.href, schema, connections, pooling, url: shown }
@@ -77,8 +77,4 @@ function hidden(url: string): string {
   return login.replace(/([?&])([^=&#]*)=[^&#]*/g, (option, before, name) =>
     OPTIONS.includes(name) ? option : `${before}${name}=***`,
   )
-}
-
-function invalid(message: string): HighkiqError {
-  return new HighkiqError('INVALID_OPTION', message)
 }

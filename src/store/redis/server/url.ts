@@ -1,5 +1,5 @@
 import type { RedisOptions } from 'ioredis'
-import { HighkiqError } from '../../../job/errors.ts'
+import { invalidOption } from '../../../job/errors.ts'
 import type { Sidekiq } from '../../../job/payload.ts'
 import type { RedisClientOptions, RedisSettings } from './settings.ts'
 
@@ -33,9 +33,9 @@ const SENTINEL_TIMEOUT_MS = 1000
  */
 export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreOptions {
   const match = /^(rediss?)(\+sentinel)?:\/\/(?:([^@/]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/is.exec(url)
-  if (!match) throw invalid(`a Redis URL must look like redis://host:6379/0 (got ${withoutPassword(url)})`)
+  if (!match) throw invalidOption(`a Redis URL must look like redis://host:6379/0 (got ${withoutPassword(url)})`)
   const [, scheme = '', sentinel, login = '', hosts = '', path = '', query = ''] = match
-  const errorOf = (problem: string) => invalid(`${withoutPassword(url)}: ${problem}`)
+  const errorOf = (problem: string) => invalidOption(`${withoutPassword(url)}: ${problem}`)
   const options = new URLSearchParams(query)
   for (const name of options.keys()) {
     if (!OPTIONS.includes(name)) {
@@ -49,7 +49,7 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
   const namespace = more.namespace ?? options.get('namespace') ?? ''
   if (options.get('namespace') === '') throw errorOf('namespace must not be empty')
   if (/[{}\s]/.test(namespace)) {
-    throw invalid(`namespace must be a string without spaces and braces (got ${JSON.stringify(namespace)})`)
+    throw invalidOption(`namespace must be a string without spaces and braces (got ${JSON.stringify(namespace)})`)
   }
 
   checkOptions(more.redis)
@@ -97,7 +97,7 @@ export function withoutPassword(url: string): string {
 /** Returns the timeout in milliseconds. */
 function checkTimeout(seconds: unknown = TIMEOUT_SECONDS): number {
   if (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS) return seconds * 1000
-  throw invalid(
+  throw invalidOption(
     `redisTimeout must be a number of seconds above 0, at most ${MAX_TIMEOUT_SECONDS} (got ${JSON.stringify(seconds)})`,
   )
 }
@@ -105,17 +105,19 @@ function checkTimeout(seconds: unknown = TIMEOUT_SECONDS): number {
 function checkReplicas(value: unknown): number {
   const count = typeof value === 'string' ? Number(value || 'NaN') : value
   if (typeof count === 'number' && Number.isInteger(count) && count >= 0) return count
-  throw invalid(`waitForReplicas must be a number of replicas, 0 or more (got ${JSON.stringify(value)})`)
+  throw invalidOption(`waitForReplicas must be a number of replicas, 0 or more (got ${JSON.stringify(value)})`)
 }
 
 function checkOptions(redis: RedisClientOptions = {}): void {
   if (redis.commandTimeout !== undefined)
-    throw invalid('redis.commandTimeout must not be set: use redisTimeout, in seconds')
-  if (redis.keyPrefix) throw invalid('redis.keyPrefix must not be set: use namespace')
+    throw invalidOption('redis.commandTimeout must not be set: use redisTimeout, in seconds')
+  if (redis.keyPrefix) throw invalidOption('redis.keyPrefix must not be set: use namespace')
   try {
     structuredClone(redis)
   } catch {
-    throw invalid('redis must be plain data without functions: the thread that renews leases gets these options too')
+    throw invalidOption(
+      'redis must be plain data without functions: the thread that renews leases gets these options too',
+    )
   }
 }
 
@@ -136,8 +138,4 @@ function addressOf(text: string, standard: number, errorOf: (problem: string) =>
   if (port > 65_535) throw errorOf(`the port must be at most 65535 (got ${port})`)
   if (host.includes('@')) throw errorOf(`an @ in a password must be written as %40`)
   return { host, port }
-}
-
-function invalid(message: string): HighkiqError {
-  return new HighkiqError('INVALID_OPTION', message)
 }
