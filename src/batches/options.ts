@@ -2,7 +2,7 @@
 
 import { JOB, type Job } from '../client/job.ts'
 import type { PushRequest } from '../client/request.ts'
-import { type Duration, LONGEST, seconds } from '../job/duration.ts'
+import { type Duration, LONGEST, millisecondsOf } from '../job/duration.ts'
 import { invalidOption } from '../job/errors.ts'
 import { isObject, stringifyJson } from '../job/json.ts'
 import { checkOptions, type OptionKind, type OptionRule, refuseUnknown, shown } from '../job/options.ts'
@@ -156,12 +156,4 @@ export function readFlowOptions(options: FlowOptions): number {
 /** A push that is sent again because its answer was lost must find the record of an empty batch. */
 function keepMs(keep: BatchOptions['keep'], otherwise = KEEP_MS): number {
   return keep === undefined ? otherwise : Math.max(millisecondsOf(keep), LEAST_KEEP_MS)
-}
-
-function millisecondsOf(duration: unknown): number {
-  try {
-    return Math.round(seconds(duration as Duration) * 1000)
-  } catch {
-    return Number.NaN
-  }
 }

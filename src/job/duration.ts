@@ -46,6 +46,15 @@ export function seconds(duration: number | Duration): number {
   throw invalidOption(`a duration must be at most ${LONGEST}, as in '5m' (got ${JSON.stringify(duration)})`)
 }
 
+/** Returns a duration in milliseconds; NaN: it is none. */
+export function millisecondsOf(duration: unknown): number {
+  try {
+    return Math.round(seconds(duration as Duration) * 1000)
+  } catch {
+    return Number.NaN
+  }
+}
+
 function secondsOf(duration: number | Duration): number {
   if (typeof duration === 'number') {
     if (!Number.isFinite(duration)) throw invalid(String(duration))

@@ -3,6 +3,7 @@
 import type { AppPort } from '../app/port.ts'
 import { checkValue } from '../job/args.ts'
 import type { DeferOptions } from '../job/context.ts'
+import { millisecondsOf } from '../job/duration.ts'
 import { HighkiqError, invalidOption, messageOf } from '../job/errors.ts'
 import { checkOptions, checkText, type OptionRule, shown } from '../job/options.ts'
 import type { Payload } from '../job/payload.ts'
@@ -11,7 +12,6 @@ import type { DeferredEnd, EventStatus } from '../store/contract.ts'
 import type { Engine } from '../worker/engine.ts'
 import { ItemRunner } from '../worker/maintenance.ts'
 import { appMessage, rowCode } from './messages.ts'
-import { millisecondsOf } from './options.ts'
 import { retryTransient, type StoreOfTasks } from './rows.ts'
 
 /** The answer of `hq.tasks.finish` and `hq.tasks.fail`. */

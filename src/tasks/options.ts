@@ -2,7 +2,7 @@
 
 import { JOB, type Job } from '../client/job.ts'
 import { checkQueueName } from '../job/definition.ts'
-import { type Duration, LONGEST, seconds } from '../job/duration.ts'
+import { type Duration, LONGEST, millisecondsOf } from '../job/duration.ts'
 import { checkOptions, given, type OptionKind, type OptionRule } from '../job/options.ts'
 import { MOST_ROWS } from '../job/payload.ts'
 import type { MaxFailures, TaskSpec } from '../store/contract.ts'
@@ -111,13 +111,4 @@ export function formatMaxFailures(limit: MaxFailures | null): number | `${number
 /** Returns the smaller of `window` and `concurrency`; undefined without both. */
 export function windowOf({ window, concurrency }: Pick<TaskOptions, 'window' | 'concurrency'>): number | undefined {
   return window === undefined || concurrency === undefined ? (concurrency ?? window) : Math.min(window, concurrency)
-}
-
-/** Returns a duration in milliseconds; NaN: it is none. */
-export function millisecondsOf(duration: unknown): number {
-  try {
-    return Math.round(seconds(duration as Duration) * 1000)
-  } catch {
-    return Number.NaN
-  }
 }
