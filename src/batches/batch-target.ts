@@ -1,12 +1,11 @@
 /** Collects the pushes of the function of a batch until it has returned, so that an error in it pushes nothing. */
 
 import type { Bulk } from '../client/bulk.ts'
-import { OpenSteps } from '../client/open-steps.ts'
+import { collectEach, OpenSteps } from '../client/open-steps.ts'
 import type { OrderedNames } from '../client/ordered-names.ts'
 import type { OrderedPushRequest, PushPipe, PushTarget } from '../client/push-target.ts'
 import type { PushRequest } from '../client/request.ts'
 import { invalidOption } from '../job/errors.ts'
-import { forEachOf } from '../job/json.ts'
 import type { Payload } from '../job/payload.ts'
 import type { BatchPush, BatchSpec, NewMember } from '../store/contract.ts'
 
@@ -36,16 +35,7 @@ export class BatchTarget implements PushTarget, BatchPush {
   }
 
   pushEach<Args extends unknown[]>(pipe: PushPipe, bulk: Bulk<Args>): Promise<(string | null)[]> {
-    return this.track(async () => {
-      const plan = pipe.plan(bulk)
-      const jids: (string | null)[] = []
-      await forEachOf<unknown>(bulk.rows, (args) => {
-        const added = this.#collect(pipe, plan.request(args, jids.length))
-        return added.then((jid) => void jids.push(jid))
-      })
-      plan.end(jids.length)
-      return jids
-    })
+    return this.track(() => collectEach(pipe, bulk, (...push) => this.#collect(...push)))
   }
 
   pushOrdered({ name }: OrderedPushRequest): Promise<never> {

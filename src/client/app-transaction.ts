@@ -3,11 +3,10 @@
 import type { AppPort } from '../app/port.ts'
 import { recordingOf } from '../events/recording.ts'
 import { HighkiqError, invalidOption, messageOf, PushError } from '../job/errors.ts'
-import { forEachOf } from '../job/json.ts'
 import { queueFull } from '../job/queue-full.ts'
 import type { BatchItem, RefusedPush, SqlQuery } from '../store/contract.ts'
 import type { Bulk } from './bulk.ts'
-import { OpenSteps } from './open-steps.ts'
+import { collectEach, OpenSteps } from './open-steps.ts'
 import type { OrderedNames } from './ordered-names.ts'
 import { addBatchEvents, addPushEvent } from './push-events.ts'
 import {
@@ -81,16 +80,7 @@ class Collector implements PushTarget {
   }
 
   pushEach<Args extends unknown[]>(pipe: PushPipe, bulk: Bulk<Args>): Promise<(string | null)[]> {
-    return this.#steps.track(async () => {
-      const plan = pipe.plan(bulk)
-      const jids: (string | null)[] = []
-      await forEachOf<unknown>(bulk.rows, (args) => {
-        const added = this.#collect(pipe, plan.request(args, jids.length))
-        return added.then((jid) => void jids.push(jid))
-      })
-      plan.end(jids.length)
-      return jids
-    })
+    return this.#steps.track(() => collectEach(pipe, bulk, (...push) => this.#collect(...push)))
   }
 
   pushOrdered({ name, run, prepare }: OrderedPushRequest): Promise<number> {

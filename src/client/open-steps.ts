@@ -1,6 +1,10 @@
 /** The pushes that a function makes: they end before the function counts as ended, and the first error is that of all. */
 
 import { invalidOption } from '../job/errors.ts'
+import { forEachOf } from '../job/json.ts'
+import type { Bulk } from './bulk.ts'
+import type { PushPipe } from './push-target.ts'
+import type { PushRequest } from './request.ts'
 
 export class OpenSteps {
   readonly #of: string
@@ -40,4 +44,20 @@ export class OpenSteps {
   #late(): Error {
     return invalidOption(`a push came after the function of ${this.#of} had returned: await each push in the function`)
   }
+}
+
+/** Collects the jobs of a bulk one by one. Resolves with their jids; null for a job that middleware stopped. */
+export async function collectEach<Args extends unknown[]>(
+  pipe: PushPipe,
+  bulk: Bulk<Args>,
+  collect: (pipe: PushPipe, request: PushRequest) => Promise<string | null>,
+): Promise<(string | null)[]> {
+  const plan = pipe.plan(bulk)
+  const jids: (string | null)[] = []
+  await forEachOf<unknown>(bulk.rows, (args) => {
+    const added = collect(pipe, plan.request(args, jids.length))
+    return added.then((jid) => void jids.push(jid))
+  })
+  plan.end(jids.length)
+  return jids
 }
