@@ -1,5 +1,6 @@
 /** Steps of workers that only end jobs without effects and fetch: one statement each, beside those of other workers. */
 
+import { fencedAnswer } from '../../contract/fenced-answer.ts'
 import type { FetchedJob, SettleAndFetch, SettleAndFetchAnswer, Settlement } from '../../contract.ts'
 import { queueAt } from '../queues/queues.ts'
 import { type Tickets, ticketOf, ticketsOf } from '../queues/tickets.ts'
@@ -65,21 +66,13 @@ export function valuesOf(
 
 /** Returns the answer of a step from the rows of its statement; without a row, the owner has no lease. */
 export function answerOf(
-  { started, settlements }: SettleAndFetch,
+  request: SettleAndFetch,
   { all }: Tickets,
   fetchNumber: number,
   rows: readonly Row[],
 ): SettleAndFetchAnswer {
   const first = rows.find(({ kind }) => kind === 'owner')
-  if (!first) {
-    return {
-      fenced: true,
-      started: started.map(() => 'superseded'),
-      settled: settlements.map(() => 'fenced'),
-      fetched: [],
-      cancellations: 0,
-    }
-  }
+  if (!first) return fencedAnswer(request)
   const fetched = rows.flatMap(({ kind, queue, queueId, position, text }): FetchedJob[] =>
     kind === 'fetched'
       ? [{ queue: queueAt(queue, position), ticket: ticketOf({ queue: queueId, position, fetchNumber }), text }]
@@ -89,6 +82,6 @@ export function answerOf(
   const there = rows.flatMap(({ kind, position }) => (kind === 'settled' ? [all[position - 1] as string] : []))
   const ended = new Set(areAll ? all : there)
   // A ticket that is named twice in a call is settled once.
-  const settled = settlements.map(({ ticket }) => (ended.delete(ticket) ? 'ok' : 'fenced'))
-  return { fenced: false, started: started.map(() => 'ok'), settled, fetched, cancellations: first.queueId }
+  const settled = request.settlements.map(({ ticket }) => (ended.delete(ticket) ? 'ok' : 'fenced'))
+  return { fenced: false, started: request.started.map(() => 'ok'), settled, fetched, cancellations: first.queueId }
 }

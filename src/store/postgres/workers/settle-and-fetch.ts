@@ -1,5 +1,6 @@
 /** One step of a worker: records the starts of tracked jobs, settles attempts that ended, and fetches jobs. */
 
+import { fencedAnswer } from '../../contract/fenced-answer.ts'
 import type {
   Entry,
   SettleAndFetch,
@@ -25,15 +26,7 @@ export async function settleAndFetch(
   fetchNumber: number,
 ): Promise<SettleAndFetchAnswer> {
   const current = await db.get(Leases).current(name)
-  if (!current) {
-    return {
-      fenced: true,
-      started: request.started.map(() => 'superseded'),
-      settled: request.settlements.map(() => 'fenced'),
-      fetched: [],
-      cancellations: 0,
-    }
-  }
+  if (!current) return fencedAnswer(request)
   const { owner, cancellations } = current
   const { started, settled } = await withLedgers(db, request.now, async (ledgers) => {
     const begun = request.started.flatMap(({ effects }) => effects)

@@ -1,5 +1,6 @@
 /** The owners of this process: their steps, their waits, and the jobs that lost answers have left with them. */
 
+import { fencedAnswer } from '../../contract/fenced-answer.ts'
 import type {
   ClaimCondition,
   FetchedJob,
@@ -17,7 +18,7 @@ import { JobWaits } from './job-waits.ts'
 import type { Leases } from './leases.ts'
 import { LostAnswers } from './lost-answers.ts'
 import { Owner } from './owner.ts'
-import { fencedAnswer, SettleAndFetchScript } from './settle-and-fetch.ts'
+import { SettleAndFetchScript } from './settle-and-fetch.ts'
 
 /** The longest time between two searches for jobs whose answer was lost. */
 const RECONCILE_MS = 30_000

@@ -6,6 +6,7 @@
 
 import { isAscii } from 'node:buffer'
 import { baseQueue } from '../../../job/priority.ts'
+import { fencedAnswer } from '../../contract/fenced-answer.ts'
 import {
   type Entry,
   hasOnlyRecords,
@@ -355,17 +356,6 @@ function textsOf(texts: Texts, joined: Buffer, lengths: readonly number[]): stri
     end += length
     return all?.slice(from, end) ?? texts.read(joined.subarray(from, end))
   })
-}
-
-/** Returns the answer for an owner that has no lease. */
-export function fencedAnswer({ started, settlements }: SettleAndFetch): SettleAndFetchAnswer {
-  return {
-    fenced: true,
-    started: started.map(() => 'superseded'),
-    settled: settlements.map(() => 'fenced'),
-    fetched: [],
-    cancellations: 0,
-  }
 }
 
 /** The weight of an effect: a settlement of many rows weighs as much as one of many texts. */

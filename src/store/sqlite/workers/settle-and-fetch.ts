@@ -1,5 +1,6 @@
 /** One step of a worker: records the starts of tracked jobs, settles attempts that ended, and fetches jobs. */
 
+import { fencedAnswer } from '../../contract/fenced-answer.ts'
 import type { Entry, SettleAndFetch, SettleAndFetchAnswer, SettleAnswer, Settlement } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { move } from '../jobs/moves.ts'
@@ -23,15 +24,7 @@ export function settleAndFetch(
   readsTicketsFirst: boolean,
 ): SettleAndFetchAnswer {
   const current = db.get(Leases).current(name)
-  if (!current) {
-    return {
-      fenced: true,
-      started: request.started.map(() => 'superseded'),
-      settled: request.settlements.map(() => 'fenced'),
-      fetched: [],
-      cancellations: 0,
-    }
-  }
+  if (!current) return fencedAnswer(request)
   const { owner, cancellations } = current
   return withLedgers(db, request.now, (ledgers) => {
     const begun = request.started.flatMap(({ effects }) => effects)
