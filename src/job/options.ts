@@ -15,8 +15,8 @@ export function refuseUnknown(
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue
     const meant = Object.hasOwn(elsewhere, name) ? elsewhere[name] : meantBy(name, known)
-    const hint = meant === undefined ? '' : `did you mean ${meant}? There `
-    throw invalidOption(`${where}: there is no option ${name}; ${hint || 'there '}are ${known.join(', ')}`)
+    const hint = meant === undefined ? 'there' : `did you mean ${meant}? There`
+    throw invalidOption(`${where}: there is no option ${name}; ${hint} are ${known.join(', ')}`)
   }
 }
 
