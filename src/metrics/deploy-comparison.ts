@@ -1,6 +1,7 @@
 /** Compares the runs of each class before and after a deploy. */
 
 import type { AppPort } from '../app/port.ts'
+import type { Store } from '../store/contract.ts'
 import type { DeployMark } from './deploy.ts'
 import { byName, figuresOf, type JobFigures, NONE, type Percentiles, percentilesAt, percentilesOf } from './figures.ts'
 
@@ -42,6 +43,8 @@ export interface ComparedJob {
   worse: Regression[]
 }
 
+type Side = 'before' | 'after'
+
 export interface DeployComparison {
   deploy: DeployMark
   /** The compared period before the deploy. It begins at the deploy before, if that was later. */
@@ -74,6 +77,16 @@ export async function compareDeploy(
     before: stepsIn(from, deployedAt - step, step),
     after: stepsIn(deployedAt, to < time ? to - step : to, step),
   }
+  return {
+    deploy,
+    before: periodOf(times.before, step, deployedAt),
+    after: periodOf(times.after, step, deployedAt),
+    jobs: await jobsIn(store, span, times),
+  }
+}
+
+/** Returns the classes of which a run ended in one of the periods. The periods are the beginnings of steps of `span` minutes. */
+async function jobsIn(store: Store, span: 1 | 10, times: Record<Side, number[]>): Promise<ComparedJob[]> {
   const [before, after] = await Promise.all([
     store.metrics.sums(span, times.before),
     store.metrics.sums(span, times.after),
@@ -86,29 +99,23 @@ export async function compareDeploy(
     after: figuresOf(name, young.get(name) ?? []),
   }))
   const runsOf = (one: (typeof figures)[number]) => one.before.processed + one.after.processed
-  figures.sort((a, b) => runsOf(b) - runsOf(a))
-  const timed = figures.slice(0, MOST_PERCENTILES)
-  const runTimes = async (side: 'before' | 'after') => {
+  const timed = figures.sort((a, b) => runsOf(b) - runsOf(a)).slice(0, MOST_PERCENTILES)
+  const runTimes = (side: Side) => {
     const wanted = timed.map(({ name }) => ({ name, times: times[side] }))
     return percentilesAt({ store }, span, wanted)
   }
   const [oldTimes, youngTimes] = await Promise.all([runTimes('before'), runTimes('after')])
-  const jobs = figures.map(({ name, ...sides }): ComparedJob => {
-    const withTimes = ({ name: _, ...rest }: JobFigures, runTimes: ReadonlyMap<string, Percentiles>) => {
-      return { ...rest, ...(runTimes.get(name) ?? percentilesOf(NONE)) }
-    }
-    const [before, after] = [withTimes(sides.before, oldTimes), withTimes(sides.after, youngTimes)]
-    return { name, before, after, worse: regressionsOf(before, after) }
-  })
-  jobs.sort(
-    (a, b) => b.worse.length - a.worse.length || b.after.seconds - a.after.seconds || (a.name < b.name ? -1 : 1),
-  )
-  return {
-    deploy,
-    before: periodOf(times.before, step, deployedAt),
-    after: periodOf(times.after, step, deployedAt),
-    jobs,
-  }
+  return figures
+    .map(({ name, ...sides }): ComparedJob => {
+      const before = withTimes(sides.before, oldTimes.get(name))
+      const after = withTimes(sides.after, youngTimes.get(name))
+      return { name, before, after, worse: regressionsOf(before, after) }
+    })
+    .sort((a, b) => b.worse.length - a.worse.length || b.after.seconds - a.after.seconds || (a.name < b.name ? -1 : 1))
+}
+
+function withTimes({ name: _, ...rest }: JobFigures, times: Percentiles = percentilesOf(NONE)): ComparedFigures {
+  return { ...rest, ...times }
 }
 
 function regressionsOf(before: ComparedFigures, after: ComparedFigures): Regression[] {
