@@ -37,60 +37,83 @@ export interface Counters {
   waits: ReadonlyMap<string, Times>
 }
 
-/** Returns a function that counts the runs by class, and the waits by queue, up to now. */
-export function jobCounters(hq: Highkiq): () => Promise<Counters> {
-  const all = new Map<string, JobCounts>()
-  const runs = new Map<string, Times>()
-  const waits = new Map<string, Times>()
+export class JobCounters {
+  readonly #hq: Highkiq
+  readonly #jobs = new Map<string, JobCounts>()
+  readonly #runs = new Map<string, Times>()
+  readonly #waits = new Map<string, Times>()
   /** The start of the first counted minute. */
-  let first = Number.POSITIVE_INFINITY
+  #first = Number.POSITIVE_INFINITY
   /** The end of the counted minutes. */
-  let upTo: number | undefined
+  #upTo: number | undefined
   /** The newest counted minutes that had jobs. They are not counted again after the clock was set back. */
-  const counted = new Set<number>()
-  let counting = Promise.resolve()
-  const count = async () => {
-    const flushed = hq.now() - FLUSH_MS
-    const end = flushed - (flushed % MINUTE)
-    first = Math.min(first, end - MINUTE)
-    const isSetBack = upTo !== undefined && upTo > end
-    const from = Math.max(isSetBack ? first : (upTo ?? first), end - MOST_MINUTES * MINUTE)
-    const minutes = Array.from({ length: (end - from) / MINUTE }, (_, i) => from + i * MINUTE).filter(
-      (minute) => !counted.has(minute),
-    )
-    // Everything is read before anything is counted, so that a failed read counts nothing twice.
-    const sums = minutes.length > 0 ? await hq.store.metrics.sums(1, minutes) : []
-    const waited = minutes.length > 0 ? await hq.store.metrics.waits(minutes) : []
-    const timed = sums.filter(({ processed, failed }) => processed > failed)
-    let room = MOST_HISTOGRAMS - runs.size
-    const wanted = [...new Set(timed.map(({ name }) => name))].filter((name) => runs.has(name) || room-- > 0)
-    const histograms = await hq.store.metrics.histograms(
-      1,
-      wanted.map((name) => ({ name, times: minutes })),
-    )
-    for (const { name, processed, failed, ms } of sums) {
-      const key = all.has(name) || all.size < MOST_CLASSES ? name : OTHERS
-      const { processed: p, failed: f, seconds } = all.get(key) ?? { processed: 0, failed: 0, seconds: 0 }
-      all.set(key, { processed: p + processed, failed: f + failed, seconds: seconds + ms / 1000 })
-    }
-    const isWanted = new Set(wanted)
-    for (const { name, ms } of timed) if (isWanted.has(name)) add(runs, name, [], ms)
-    for (const { name, counts } of histograms) add(runs, name, counts, 0)
-    for (const { queue, histogram, ms } of waited) {
-      const isKnown = waits.has(queue) || waits.size < MOST_HISTOGRAMS
-      add(waits, isKnown ? queue : OTHERS, histogram, ms)
-    }
-    for (const { at } of [...sums, ...waited]) counted.add(at)
-    for (const oldest of counted) {
-      if (counted.size <= 2 * MOST_MINUTES) break
-      counted.delete(oldest)
-    }
-    upTo = end
+  readonly #counted = new Set<number>()
+  #counting = Promise.resolve()
+
+  constructor(hq: Highkiq) {
+    this.#hq = hq
   }
-  return async () => {
-    counting = counting.then(count, count)
-    await counting
-    return { jobs: all, runs, waits }
+
+  /** Counts the runs by class, and the waits by queue, up to now. */
+  async read(): Promise<Counters> {
+    const count = () => this.#count()
+    this.#counting = this.#counting.then(count, count)
+    await this.#counting
+    return { jobs: this.#jobs, runs: this.#runs, waits: this.#waits }
+  }
+
+  async #count(): Promise<void> {
+    const { metrics } = this.#hq.store
+    const flushed = this.#hq.now() - FLUSH_MS
+    const end = flushed - (flushed % MINUTE)
+    const minutes = this.#minutesUntil(end)
+    // Everything is read before anything is counted, so that a failed read counts nothing twice.
+    const sums = minutes.length > 0 ? await metrics.sums(1, minutes) : []
+    const waited = minutes.length > 0 ? await metrics.waits(minutes) : []
+    const timed = sums.filter(({ processed, failed }) => processed > failed)
+    const wanted = this.#withHistogram(timed.map(({ name }) => name))
+    const histograms = await metrics.histograms(
+      1,
+      Array.from(wanted, (name) => ({ name, times: minutes })),
+    )
+    for (const one of sums) this.#countJobs(one)
+    for (const { name, ms } of timed) if (wanted.has(name)) add(this.#runs, name, [], ms)
+    for (const { name, counts } of histograms) add(this.#runs, name, counts, 0)
+    for (const { queue, histogram, ms } of waited) {
+      const isKnown = this.#waits.has(queue) || this.#waits.size < MOST_HISTOGRAMS
+      add(this.#waits, isKnown ? queue : OTHERS, histogram, ms)
+    }
+    for (const { at } of [...sums, ...waited]) this.#counted.add(at)
+    for (const oldest of this.#counted) {
+      if (this.#counted.size <= 2 * MOST_MINUTES) break
+      this.#counted.delete(oldest)
+    }
+    this.#upTo = end
+  }
+
+  /** Returns the starts of the minutes that are not counted yet. */
+  #minutesUntil(end: number): number[] {
+    this.#first = Math.min(this.#first, end - MINUTE)
+    const isSetBack = this.#upTo !== undefined && this.#upTo > end
+    const from = Math.max(isSetBack ? this.#first : (this.#upTo ?? this.#first), end - MOST_MINUTES * MINUTE)
+    const minutes = Array.from({ length: (end - from) / MINUTE }, (_, i) => from + i * MINUTE)
+    return minutes.filter((minute) => !this.#counted.has(minute))
+  }
+
+  /** Returns those of the classes that have a histogram or get one. */
+  #withHistogram(names: readonly string[]): Set<string> {
+    let room = MOST_HISTOGRAMS - this.#runs.size
+    return new Set([...new Set(names)].filter((name) => this.#runs.has(name) || room-- > 0))
+  }
+
+  #countJobs({ name, processed, failed, ms }: { name: string; processed: number; failed: number; ms: number }): void {
+    const key = this.#jobs.has(name) || this.#jobs.size < MOST_CLASSES ? name : OTHERS
+    const known = this.#jobs.get(key) ?? { processed: 0, failed: 0, seconds: 0 }
+    this.#jobs.set(key, {
+      processed: known.processed + processed,
+      failed: known.failed + failed,
+      seconds: known.seconds + ms / 1000,
+    })
   }
 }
 

@@ -27,7 +27,7 @@ export const PROMETHEUS_ROUTE: Route = get('/metrics', {
       server.liveStats.latest(),
       hq.queueSummaries(),
       hq.stats(),
-      server.jobCounters(),
+      server.jobCounters.read(),
     ])
     const causes = new Map<string, number>()
     for (const { kind } of alerts) causes.set(kind, (causes.get(kind) ?? 0) + 1)

@@ -12,7 +12,7 @@ import { type Audit, auditorOf } from '../access/audit.ts'
 import { type Redact, Redaction } from '../access/redact.ts'
 import { Seal } from '../access/seal.ts'
 import { Sessions } from '../access/sessions.ts'
-import { jobCounters } from '../live/job-counters.ts'
+import { JobCounters } from '../live/job-counters.ts'
 import { liveLists } from '../live/live-lists.ts'
 import { LiveStatsFeed } from '../live/live-stats.ts'
 import { queueInsight } from '../live/queue-insight.ts'
@@ -158,7 +158,7 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
     snapshots: snapshots(hq),
     topJobs: topJobs(hq),
     deployComparisons: deployComparisons(hq),
-    jobCounters: jobCounters(hq),
+    jobCounters: new JobCounters(hq),
     /** The seal for cursors and keys. */
     seal: cached(Number.POSITIVE_INFINITY, async () => new Seal(await secret())),
   }
