@@ -146,7 +146,6 @@ export function slackBody(message: Message, language: Language): Record<string, 
   return { text, blocks: [`*${title}*`, ...parts].map(section) }
 }
 
-/** The subject and the text of a mail. */
 export function mailOf(message: Message, language: Language): { subject: string; text: string } {
   const parts = partsOf(message, language).map(({ sign, report, text }) =>
     report ? [`${sign} ${report.title}`, text, report.when, report.url].filter(Boolean).join('\n') : text,

@@ -177,7 +177,6 @@ export class ProcessSet implements AsyncIterable<Process> {
   }
 }
 
-/** The queues of a process. */
 type Serving = Readonly<Pick<Process, 'capsules' | 'isQuiet'>> & Record<'queues' | 'definedQueues', readonly string[]>
 
 export function serves({ queues, capsules }: Pick<Serving, 'queues' | 'capsules'>, queue: string): boolean {

@@ -140,7 +140,6 @@ export interface LimitRule {
 /** To what a limit belongs: to a job, to all jobs that name it (`hq.limit`), to a queue, or to the app. */
 export type LimitKind = 'job' | 'shared' | 'queue' | 'app'
 
-/** Returns the limits of a job. */
 export function limitRules(job: string, limit: JobLimit): LimitRule[] {
   return limitsIn(limit).map((one, i) =>
     one instanceof NamedLimit ? one : { kind: 'job', name: job, position: i + 1, options: one },

@@ -59,7 +59,6 @@ export async function walkSet(
   }
 }
 
-/** Returns the texts of a page. */
 export function textsOf(page: TransferSource): readonly string[] {
   return 'set' in page ? page.entries.map(({ text }) => text) : page.texts
 }

@@ -127,7 +127,6 @@ function useTyped<Answer>(
   return last
 }
 
-/** Counts the jobs with a text. */
 function countJobs(text: string, signal: AbortSignal): Promise<JobCounts> {
   return ask<JobCounts>('/jobs/counts', filterFor(text), signal)
 }

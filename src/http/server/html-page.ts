@@ -60,7 +60,6 @@ interface ErrorPageOptions {
   isOperator: boolean
 }
 
-/** Returns the page of an error. */
 export function errorPage(
   thrown: unknown,
   status: number,

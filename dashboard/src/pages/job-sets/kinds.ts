@@ -13,7 +13,7 @@ export interface Action {
   /** The label of its button. */
   word: Word
   isRisky?: boolean
-  /** Its key. */
+  /** The key that does it. */
   key?: string
   /** True when it can be applied to the whole set. */
   isForAll: boolean

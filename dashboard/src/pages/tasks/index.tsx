@@ -167,7 +167,6 @@ const leftOf = (seconds: number) => t('tasks.left', { time: duration(seconds) })
 
 const ROW_ACTIONS = { pause: 'pause', resume: 'play', retry: 'retries' } as const
 
-/** The actions on a task in its row. */
 function RowActions({ task, onAct }: { task: TaskStatus; onAct(act: TaskAction, task: TaskStatus): void }) {
   return (
     <span class="actions">

@@ -32,7 +32,6 @@ interface Row {
   waiting: number
 }
 
-/** A limit in a call. */
 interface CalledLimit {
   name: string
   /** The stored limit of the code; null: there is none. */

@@ -4,7 +4,6 @@
  * not name a job.
  */
 
-/** The parts of a ticket. */
 export interface TicketParts {
   queue: number
   position: number

@@ -279,7 +279,6 @@ export class Server {
   }
 }
 
-/** A part of the store. */
 export abstract class StorePart {
   protected readonly server: Server
   protected readonly keys: Keys
