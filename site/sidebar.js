@@ -87,6 +87,7 @@ export const groups = [
       sqlite: 'SQLite store',
       postgres: 'PostgreSQL store',
       redis: 'Redis store',
+      'redis-cluster': 'Redis Cluster',
       'redis-keys': 'Keys in Redis',
       store: 'Stores of your own',
       wire: 'Wire format',

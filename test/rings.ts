@@ -23,7 +23,7 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL', Record<st
     'test/conformance': {
       rest: 'fast',
       full: ['exported', 'postgres', 'sqlite-long', 'sqlite-memory'],
-      nightly: ['broken', 'postgres-long', 'redis-long', 'redis-namespace'],
+      nightly: ['broken', 'postgres-long', 'redis-cluster', 'redis-long', 'redis-namespace'],
     },
     'test/cron': { rest: 'full' },
     'test/dashboard': { rest: 'full', fast: ['job'], nightly: ['overlap'] },
@@ -113,6 +113,7 @@ export const secondsOf: Record<string, number> = {
   'test/chaos/priority.test.ts': 45,
   'test/chaos/redis.test.ts': 49,
   'test/conformance/redis-namespace.test.ts': 48,
+  'test/conformance/redis-cluster.test.ts': 100,
   'test/dashboard/tasks.test.ts': 46,
   'test/engine/cron.test.ts': 45,
   'test/types/versions.test.ts': 45,

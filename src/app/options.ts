@@ -20,8 +20,8 @@ export type { RedisClientOptions } from '../store/open.ts'
 
 export interface HighkiqOptions {
   /**
-   * `sqlite:PATH`, `sqlite::memory:`, `redis://…`, `rediss://…` or `redis+sentinel://…`; default HIGHKIQ_URL, else what
-   * REDIS_PROVIDER names, else REDIS_URL, else `sqlite:highkiq.db`.
+   * `sqlite:PATH`, `sqlite::memory:`, `redis://…`, `rediss://…`, `redis+sentinel://…` or `redis+cluster://…`; default
+   * HIGHKIQ_URL, else what REDIS_PROVIDER names, else REDIS_URL, else `sqlite:highkiq.db`.
    */
   url?: string
   /** An open store, instead of `url`. */

@@ -61,6 +61,9 @@ function isAlive(pid: number): boolean {
 
 async function openRedis(url: string, name: string, wanted: number): Promise<BenchStore> {
   const options = readRedisUrl(url)
+  // Keys in a namespace of their own may be on another node.
+  if (options.cluster)
+    throw new CliError('bench does not work on a Redis Cluster: try it on a single server of the same size', 2)
   const prefix = options.namespace === '' ? '' : `${options.namespace}:`
   const connection = new Connection(options)
   try {

@@ -26,7 +26,7 @@ test('an unknown scheme is refused with the known ones', () => {
 test.each([
   [
     'sqlite',
-    'scheme must not be one of postgres, postgresql, redis, rediss, redis+sentinel, rediss+sentinel, sqlite (got "sqlite")',
+    'scheme must not be one of postgres, postgresql, redis, rediss, redis+sentinel, rediss+sentinel, redis+cluster, rediss+cluster, sqlite (got "sqlite")',
   ],
   ['MySQL:', 'scheme must be a URL scheme in small letters (got "MySQL:")'],
 ])('registerStore refuses the scheme %s', (scheme, message) => {

@@ -33,6 +33,8 @@ const OWN: Readonly<Record<string, OpenStore>> = {
   rediss: openRedis,
   'redis+sentinel': openRedis,
   'rediss+sentinel': openRedis,
+  'redis+cluster': openRedis,
+  'rediss+cluster': openRedis,
   sqlite: openSqlite,
 }
 const registered = new Map(Object.entries(OWN))
@@ -57,7 +59,7 @@ export function registerStore(scheme: string, open: OpenStore): void {
  * Returns a store for a URL, without opening it.
  *
  * - `postgres://user:password@host:port/database`: see readPostgresUrl
- * - `redis://host:port/database`, `rediss://…`, `redis+sentinel://…`: see readRedisUrl
+ * - `redis://host:port/database`, `rediss://…`, `redis+sentinel://…`, `redis+cluster://…`: see readRedisUrl
  * - `sqlite:PATH`, `sqlite::memory:` – options: `?synchronous=full|normal` (full), `driver=node|libsql`, `maxMegabytes=N`
  * - the schemes of `registerStore`
  *

@@ -1,4 +1,5 @@
 import { stringsOf } from '../redis/ask.ts'
+import { startClusterOfOne } from '../redis/cluster.ts'
 import { leastRights } from '../redis/least-rights.ts'
 import { emptyServer, type RedisServer } from '../redis/server.ts'
 import type { StoreFactory } from './factory.ts'
@@ -45,3 +46,33 @@ export const namespaced: StoreFactory = redis('?namespace=app&protocol=2', least
   const strange = keys.filter((key) => !key.startsWith('app:'))
   if (strange.length > 0) throw new Error(`keys outside of the namespace: ${strange.join(', ')}`)
 })
+
+/** A namespace of its own for each store, in a cluster of one node. Checks with each store that all keys are in its slot. */
+export function redisCluster(): StoreFactory {
+  let server: Promise<RedisServer> | undefined
+  let stores = 0
+  return {
+    shared: true,
+    async create() {
+      server ??= startClusterOfOne()
+      const node = await server
+      const namespace = `app${++stores}`
+      const own = () => node.ask('KEYS', `{${namespace}}:*`)
+      return {
+        url: `redis+cluster://127.0.0.1:${node.port}?namespace=${namespace}`,
+        async contents() {
+          return (await own()).filter((key) => /hk:(?!queues$|leases$|renewals$|owner:|machine:)/.test(key))
+        },
+        async disturb() {
+          await node.ask('SCRIPT', 'FLUSH')
+        },
+        async destroy() {
+          const strange = (await node.ask('KEYS', '*')).filter((key) => !/^\{app\d+\}:/.test(key))
+          const keys = await own()
+          if (keys.length > 0) await node.ask('UNLINK', ...keys)
+          if (strange.length > 0) throw new Error(`keys in other slots: ${strange.join(', ')}`)
+        },
+      }
+    },
+  }
+}

@@ -226,7 +226,7 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
       client.multi({ pipeline: false }),
       client.sadd(keys.queues, queue),
       client[end === 'front' ? 'rpush' : 'lpush'](list, ...items.map(({ text }) => texts.write(text))),
-      client.call('EVAL', lua.appendEvents.source, 4, ...keys.recording, list, ...events),
+      client.call(...main.scriptCall('EVAL', lua.appendEvents, [...keys.recording, list], events)),
       client.exec(),
     ])
     // When a command is refused before the transaction runs, nothing is carried out.

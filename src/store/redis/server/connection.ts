@@ -3,11 +3,14 @@
  * written now or not at all, and the caller knows whether it may have been carried out.
  */
 
+import { createHash } from 'node:crypto'
 import type { ChainableCommander, Redis } from 'ioredis'
 import { HighkiqError, hasCode } from '../../../job/errors.ts'
 import { adviceOnFiles } from '../../../job/open-files.ts'
 import required from '../../../load/required.cjs'
 import type { lua } from '../lua.generated.ts'
+import { clusterConnector } from './cluster.ts'
+import { keysOf } from './keys.ts'
 import type { RedisStoreOptions } from './url.ts'
 
 export type Script = (typeof lua)[keyof typeof lua]
@@ -23,13 +26,17 @@ const WAIT_SHARE = 0.2
 /** How long the key stays that is written before each wait for replicas. */
 const REPLICATED_SECONDS = 60
 /** Errors that a repeated attempt does not change. */
-const REFUSED = /^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|NOPERM|ERR DB index|ERR invalid DB index)/
+const REFUSED =
+  /^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|NOPERM|ERR DB index|ERR invalid DB index|ERR This instance has cluster)/
+/** The old master answers this after a failover, and the old node after its slot has moved: connect to the new one. */
+const MOVED = /^(READONLY|MOVED|CLUSTERDOWN)\b/
 /** Errors of a command that was refused but may succeed when it is sent again later. */
 const TEMPORARY = /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOREPLICAS|UNBLOCKED|MISCONF)\b/
 
 export class Connection {
   readonly client: Redis
-  readonly #about: Pick<RedisStoreOptions, 'url' | 'commandTimeout'>
+  readonly #about: Pick<RedisStoreOptions, 'url' | 'commandTimeout' | 'cluster'>
+  readonly #absentKey: string
   readonly #onLost: () => void
   #closed = false
   #failure = ''
@@ -51,8 +58,11 @@ export class Connection {
     this.#about = options
     this.#onLost = how.onLost ?? (() => {})
     const ioredis = loadClient(options.url)
+    const { cluster } = options
+    this.#absentKey = keysOf(options.namespace).absent
     this.client = new ioredis.Redis({
       ...options.redis,
+      ...(cluster && { Connector: clusterConnector(ioredis, { ...options, cluster }, this.#absentKey) }),
       lazyConnect: true,
       connectTimeout: options.commandTimeout,
       ...(how.blocking ? {} : { commandTimeout: options.commandTimeout }),
@@ -65,8 +75,7 @@ export class Connection {
       // A blocking connection is known by its client id, which a new connection would not have. So it is dropped.
       retryStrategy: (times) =>
         how.blocking ? null : Math.min(25 * 2 ** Math.min(times, 8), LONGEST_RETRY_MS) * (0.75 + Math.random() / 2),
-      // The old master answers this after a failover: connect to the new one.
-      reconnectOnError: (error) => messageOf(error).startsWith('READONLY'),
+      reconnectOnError: (error) => MOVED.test(messageOf(error)),
     })
     this.client.on('error', (error: Error) => {
       this.#failure = adviceOnFiles(error) ?? (isSilence(error, options.url) ? 'no answer' : error.message)
@@ -157,24 +166,45 @@ export class Connection {
   }
 
   run(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<Reply> {
-    return this.#run(script, (command, text) => this.client.call(command, text, keys.length, ...keys, ...args))
+    return this.#run(script, (name) => this.client.call(...this.scriptCall(name, script, keys, args)))
   }
 
   /** Runs a script that answers texts, which may not be valid UTF-8. */
   runForBytes<T = Buffer[]>(script: Script, keys: readonly string[], args: readonly Argument[]): Promise<T> {
-    return this.#run(script, (command, text) => this.client.callBuffer(command, text, keys.length, ...keys, ...args))
+    return this.#run(script, (name) => this.client.callBuffer(...this.scriptCall(name, script, keys, args)))
+  }
+
+  /**
+   * Returns the command that runs a script, with its arguments. While the slot of a cluster moves to another node, its keys
+   * move one by one. A script that misses a key which it did not declare fails in the middle, and what it wrote stays. So in a
+   * cluster each script also declares a key that never exists: then the node refuses it before it begins.
+   */
+  scriptCall(
+    name: 'EVAL' | 'EVALSHA',
+    script: Script,
+    keys: readonly string[],
+    args: readonly Argument[],
+  ): [name: string, ...args: Argument[]] {
+    const isInCluster = this.#about.cluster !== undefined
+    const { source, sha } = isInCluster ? withoutLastKey(script) : script
+    const all = isInCluster ? [...keys, this.#absentKey] : keys
+    return [name, name === 'EVAL' ? source : sha, all.length, ...all, ...args]
   }
 
   /** The first use of a script sends it in full: a call that is repeated for that would run after those sent behind it. */
-  async #run<T>(script: Script, send: (command: string, text: string) => Promise<unknown>): Promise<T> {
+  async #run<T>(script: Script, send: (name: 'EVAL' | 'EVALSHA') => Promise<unknown>): Promise<T> {
     const sent = await this.call(() => {
       if (!this.#sent.has(script)) {
         this.#sent.add(script)
-        return send('EVAL', script.source)
+        return send('EVAL').catch((thrown) => {
+          // A server that refuses the call does not keep the script.
+          this.#sent.delete(script)
+          throw thrown
+        })
       }
-      return send('EVALSHA', script.sha).catch((thrown: Error) => {
+      return send('EVALSHA').catch((thrown: Error) => {
         if (!thrown.message?.startsWith('NOSCRIPT')) throw thrown
-        return send('EVAL', script.source)
+        return send('EVAL')
       })
     })
     return sent as T
@@ -265,6 +295,8 @@ export class Connection {
         'its memory is used up (maxmemory): give the server more, or let workers empty the queues',
       )
     }
+    if (/^(MOVED|CROSSSLOT)\b/.test(message) && !this.#about.cluster)
+      return say('STORE_UNUSABLE', 'the server is a node of a cluster: use redis+cluster://')
     if (TEMPORARY.test(message)) return say('STORE_UNREACHABLE', message)
     if (isReply(thrown)) return say('STORE_UNUSABLE', hinted(message, this.#about.url))
     if (message === 'Command timed out') {
@@ -327,6 +359,20 @@ function loadClient(url: string): typeof import('ioredis') {
   }
 }
 
+const inCluster = new Map<Script, Pick<Script, 'source' | 'sha'>>()
+
+/** Returns a script that removes the last of its keys before it begins. */
+function withoutLastKey(script: Script): Pick<Script, 'source' | 'sha'> {
+  let changed = inCluster.get(script)
+  if (!changed) {
+    // On the first line, so that errors name the right lines.
+    const source = `KEYS[#KEYS] = nil ${script.source}`
+    changed = { source, sha: createHash('sha1').update(source).digest('hex') }
+    inCluster.set(script, changed)
+  }
+  return changed
+}
+
 const answered = (reply: unknown): [null, Reply] => [null, reply as Reply]
 const failed = (error: Error): [Error, null] => [error, null]
 
@@ -357,6 +403,7 @@ function hinted(message: string, url: string): string {
   if (message.startsWith('NOAUTH')) return 'the server requires a password: use redis://:PASSWORD@host'
   const master = /No such master/.test(message)
   if (master) return 'the sentinels know no server of that name: use redis+sentinel://host:26379/NAME'
+  if (/cluster support disabled/.test(message)) return 'the server is not a node of a cluster: use redis://'
   if (/ECONNRESET|no answer|wrong version number/.test(message)) {
     const isTls = url.startsWith('rediss')
     const hint = isTls ? 'the server may not speak TLS: use redis://' : 'if the server expects TLS, use rediss://'

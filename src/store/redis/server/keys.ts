@@ -1,6 +1,7 @@
 /**
  * The names of all keys. Sidekiq's keys have Sidekiq's names. Ours begin with `hk:`; those that belong to a queue have
- * the tag `{queue:NAME}`, which gives them the hash slot of Sidekiq's key `queue:NAME`.
+ * the tag `{queue:NAME}`, which gives them the hash slot of Sidekiq's key `queue:NAME`. In a cluster the namespace is `{app}`,
+ * which gives all keys one slot.
  */
 
 import type { Sidekiq } from '../../../job/payload.ts'
@@ -170,6 +171,8 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     dueChannel: `${prefix}hk:due`,
     /** An empty text that is written before each wait for replicas; see `Connection.replicated`. */
     replicated: `${prefix}hk:replicated`,
+    /** Never exists; see `Connection.scriptCall`. */
+    absent: `${prefix}hk:absent`,
     /** The number of the schema; see migration.ts. */
     schema: `${prefix}hk:schema`,
     /** The pattern of the keys of owners in all queues. */

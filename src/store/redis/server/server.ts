@@ -276,6 +276,11 @@ export class Server {
       throw unsent(thrown)
     }
     this.#isOpen = true
+    if (this.options.cluster) {
+      this.#warn(
+        `${this.options.url}: all keys begin with ${this.keys.prefix}, as a Redis Cluster requires, so clients of Sidekiq do not see the jobs`,
+      )
+    }
   }
 }
 

@@ -31,6 +31,19 @@ test('a Redis URL names sentinels', () => {
   ])
 })
 
+test('a Redis URL names nodes of a cluster, and all keys get one hash tag', () => {
+  const { redis, cluster, namespace } = readRedisUrl('rediss+cluster://ann:pw@n1,n2:7001/0')
+  expect(redis).toEqual({ protocol: 3, username: 'ann', password: 'pw', tls: {}, db: 0 })
+  const seeds = [
+    { host: 'n1', port: 6379 },
+    { host: 'n2', port: 7001 },
+  ]
+  expect(cluster).toEqual({ seeds, known: [] })
+  expect(namespace).toBe('{highkiq}')
+  expect(readRedisUrl('redis+cluster://n1?namespace=app').namespace).toBe('{app}')
+  expect(readRedisUrl('redis+cluster://n1', { namespace: 'mine' }).namespace).toBe('{mine}')
+})
+
 test('the waitForReplicas of the app overrides that of the URL', () => {
   expect(readRedisUrl('redis://h').waitForReplicas).toBe(0)
   expect(readRedisUrl('redis://h?waitForReplicas=2').waitForReplicas).toBe(2)
@@ -44,7 +57,10 @@ test('the password is never shown', () => {
 
 test.each([
   ['redis://h/x', /the database must be a number, 0 or more \(got "x"\)/],
-  ['redis://a,b', /several hosts must begin with redis\+sentinel/],
+  ['redis://a,b', /several hosts must begin with redis\+sentinel:\/\/ or redis\+cluster:/],
+  ['redis+cluster://a/1', /a Redis Cluster has no database other than 0/],
+  ['redis+cluster://a?namespace={b}', /namespace must be a string without spaces and braces/],
+  ['redis+cluster://a/name', /the database must be a number, 0 or more \(got "name"\)/],
   ['redis+sentinel://a,b', /a Sentinel URL must name the master/],
   ['redis://h?protocol=4', /protocol must be 2 or 3 \(got "4"\)/],
   ['redis://h?dbb=4', /unknown option "dbb"/],

@@ -3,11 +3,26 @@ import { invalidOption } from '../../../job/errors.ts'
 import type { Sidekiq } from '../../../job/payload.ts'
 import type { RedisClientOptions, RedisSettings } from './settings.ts'
 
+export interface ClusterNode {
+  host: string
+  port: number
+}
+
+/** The nodes of a cluster that may be asked for the others. */
+export interface ClusterNodes {
+  /** Those of the URL. */
+  seeds: readonly ClusterNode[]
+  /** Those that the last answer named, and before them the node that gave it. They are asked first. */
+  known: readonly ClusterNode[]
+}
+
 /** All options of a Redis store. They can be posted to a thread. */
 export interface RedisStoreOptions {
   /** Options for ioredis, without functions. */
   redis: RedisOptions
-  /** The prefix of every key, without the colon. */
+  /** The nodes, when the store is in a Redis Cluster. */
+  cluster?: ClusterNodes
+  /** The prefix of every key, without the colon; in a cluster in braces. */
   namespace: string
   /** Milliseconds after which a command without an answer rejects. */
   commandTimeout: number
@@ -20,21 +35,27 @@ export interface RedisStoreOptions {
 }
 
 const OPTIONS = ['namespace', 'protocol', 'waitForReplicas']
+/** In a cluster every app has a namespace. */
+const CLUSTER_NAMESPACE = 'highkiq'
 const TIMEOUT_SECONDS = 5
 const MAX_TIMEOUT_SECONDS = 600
 /** How long to wait for one Sentinel: a frozen one must not delay the question to the others. */
 const SENTINEL_TIMEOUT_MS = 1000
 
 /**
- * Reads `redis://[user:password@]host[:port][/database]`, `rediss://…` (TLS) or
- * `redis+sentinel://[user:password@]host:port,host:port/name[/database]` (`rediss+sentinel`: TLS to the servers).
- * Options: `?namespace=app` (keys begin with `app:`), `protocol=2|3` (RESP, 3), `waitForReplicas=1` (0).
+ * Reads `redis://[user:password@]host[:port][/database]`, `rediss://…` (TLS),
+ * `redis+sentinel://[user:password@]host:port,host:port/name[/database]` (`rediss+sentinel`: TLS to the servers) or
+ * `redis+cluster://[user:password@]host:port,host:port` (`rediss+cluster`: TLS to all nodes).
+ * Options: `?namespace=app` (keys begin with `app:`, in a cluster with `{app}:`), `protocol=2|3` (RESP, 3),
+ * `waitForReplicas=1` (0).
  * @throws INVALID_OPTION
  */
 export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreOptions {
-  const match = /^(rediss?)(\+sentinel)?:\/\/(?:([^@/]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/is.exec(url)
+  const match = /^(rediss?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/is.exec(url)
   if (!match) throw invalidOption(`a Redis URL must look like redis://host:6379/0 (got ${withoutPassword(url)})`)
-  const [, scheme = '', sentinel, login = '', hosts = '', path = '', query = ''] = match
+  const [, scheme = '', form = '', login = '', hosts = '', path = '', query = ''] = match
+  const sentinel = form.toLowerCase() === 'sentinel'
+  const isCluster = form.toLowerCase() === 'cluster'
   const errorOf = (problem: string) => invalidOption(`${withoutPassword(url)}: ${problem}`)
   const options = new URLSearchParams(query)
   for (const name of options.keys()) {
@@ -63,6 +84,7 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
     }
     redis.db = number
   }
+  if (isCluster && (redis.db || more.redis?.db)) throw errorOf('a Redis Cluster has no database other than 0')
   if (names.length > (sentinel ? 2 : 1)) throw errorOf('the URL must end with the database')
   const addresses = hosts.split(',').map((host) => addressOf(host, sentinel ? 26379 : 6379, errorOf))
   if (sentinel) {
@@ -71,17 +93,18 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
     redis.name = names[0]
     redis.sentinelCommandTimeout = SENTINEL_TIMEOUT_MS
     if (scheme === 'rediss') redis.enableTLSForSentinelMode = true
-  } else {
+  } else if (!isCluster) {
     const [address] = addresses
     if (addresses.length !== 1 || !address) {
-      throw errorOf('a URL with several hosts must begin with redis+sentinel://')
+      throw errorOf('a URL with several hosts must begin with redis+sentinel:// or redis+cluster://')
     }
     Object.assign(redis, address)
   }
   if (scheme.toLowerCase() === 'rediss') redis.tls = {}
   return {
     redis: { ...redis, ...(more.redis as RedisOptions) },
-    namespace,
+    ...(isCluster && { cluster: { seeds: addresses, known: [] } }),
+    namespace: isCluster ? `{${namespace || CLUSTER_NAMESPACE}}` : namespace,
     commandTimeout: checkTimeout(more.redisTimeout),
     waitForReplicas: checkReplicas(more.waitForReplicas ?? options.get('waitForReplicas') ?? 0),
     url: withoutPassword(url),

@@ -168,7 +168,9 @@ export class JobWaits {
         const [error, bytes] = moved as unknown as [Error | null, Buffer | null]
         if (error) throw connection.explain(error)
         const isLate = performance.now() - asked > ms
-        return { bytes, isLate, version: Number(version?.[1]) || 0, isPaused: paused?.[1] === 1 }
+        const refused = version?.[0] ?? paused?.[0]
+        const failure = refused ? connection.explain(refused) : undefined
+        return { bytes, isLate, failure, version: Number(version?.[1]) || 0, isPaused: paused?.[1] === 1 }
       },
       () => {
         this.#brokeAt = performance.now()
@@ -176,6 +178,11 @@ export class JobWaits {
       },
     )
     if (!answer) return undefined
+    // While the slot of a cluster moves, its node may refuse these two: then only settleAndFetch learns whether the job may run.
+    if (hasCode(answer.failure, 'STORE_UNREACHABLE')) {
+      this.#events.lost()
+      throw answer.failure
+    }
     if (!answer.bytes) {
       if (answer.version !== owner.version) this.#priorities.expire()
       return undefined

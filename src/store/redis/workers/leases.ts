@@ -146,6 +146,8 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
       }
       cursor = next
     } while (cursor !== '0')
+    // While the slot of a cluster moves, the scan does not find the keys that have moved. Then the node refuses this.
+    await this.server.call((client) => client.exists(this.keys.absent))
     return found
   }
 
