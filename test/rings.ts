@@ -104,7 +104,7 @@ export const secondsOf: Record<string, number> = {
   'test/redis/steps.test.ts': 55,
   'test/redis/lease.test.ts': 54,
   'test/conformance/redis-long.test.ts': 50,
-  'test/chaos/harness.test.ts': 80,
+  'test/chaos/harness.test.ts': 95,
   'test/chaos/limits.test.ts': 60,
   'test/chaos/unique.test.ts': 55,
   'test/chaos/events.test.ts': 55,

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Address } from '../../postgres/address.ts'
 import { type PostgresServer, startPostgres } from '../../postgres/server.ts'
@@ -65,12 +66,32 @@ async function figuresOf(server: PostgresServer): Promise<Figures> {
   const [connections] = await server.query(
     "SELECT count(*) AS count FROM pg_stat_activity WHERE application_name LIKE 'highkiq%'",
   )
+  const memory = ownMemoryOfConnections(server.pid)
   const sizes = tables.map(({ name, megabytes }) => [String(name), Number(megabytes)] as const)
   return {
-    megabytes: { 'all tables': sizes.reduce((sum, [, size]) => sum + size, 0), ...Object.fromEntries(sizes) },
+    megabytes: {
+      'a connection: own memory': memory.reduce((sum, size) => sum + size, 0) / memory.length,
+      'all tables': sizes.reduce((sum, [, size]) => sum + size, 0),
+      ...Object.fromEntries(sizes),
+    },
     rows: Object.fromEntries(rows.map(({ name, count }) => [String(name), Number(count)])),
     handles: { connections: Number(connections?.count) },
   }
+}
+
+/** Returns the megabytes that only the server's process for a connection has, of each connection. */
+function ownMemoryOfConnections(server: number): number[] {
+  const children = readFileSync(`/proc/${server}/task/${server}/children`, 'utf8').trim().split(' ')
+  return children.flatMap((pid) => {
+    try {
+      if (!readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('127.0.0.1(')) return []
+      const [, kilobytes] = /^Private_Dirty:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')) ?? []
+      return (Number(kilobytes) * 1024) / 1e6
+    } catch {
+      // It has ended meanwhile.
+      return []
+    }
+  })
 }
 
 /** Starts a standby that has all that its primary has acknowledged, and that each further commit waits for. */

@@ -54,6 +54,12 @@ export class Pushers {
     return this.#unfinished === 0
   }
 
+  /** The jobs of the chunks that are released and not pushed. */
+  get behind(): number {
+    const assigned = [...this.#assigned.values()].flatMap((chunks) => [...chunks.values()])
+    return [...this.#waiting, ...assigned].reduce((sum, { count }) => sum + count, 0)
+  }
+
   /** Pushes also the chunks that begin with jobs below this number. */
   release(below: number): void {
     while ((this.#held[0]?.from ?? below) < below) this.#waiting.push(this.#held.shift() as Chunk)

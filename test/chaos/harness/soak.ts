@@ -71,7 +71,7 @@ async function figuresOf({ environment, app, journal, workers, pushers, tasks, h
       Object.fromEntries(processes.flatMap((figures) => Object.entries(figures[unit])))
     return {
       megabytes: { ...of('megabytes'), ...megabytes },
-      rows: { 'waiting jobs': enqueued + retries + scheduled, ...rows },
+      rows: { 'jobs not pushed yet': pushers.behind, 'waiting jobs': enqueued + retries + scheduled, ...rows },
       handles: { ...of('handles'), ...handles },
     }
   } catch (thrown) {
@@ -100,7 +100,7 @@ function residentOf(pid: number): number {
 }
 
 function summaryOf({ megabytes, rows, handles }: Figures): string {
-  const shown: Record<string, number> = { ...megabytes, 'waiting jobs': rows['waiting jobs'] ?? 0, ...handles }
+  const shown: Record<string, number> = { ...megabytes, ...rows, ...handles }
   const names = [
     'worker: heap',
     'worker: resident',
@@ -111,6 +111,7 @@ function summaryOf({ megabytes, rows, handles }: Figures): string {
     'all tables',
     'connections',
     'waiting jobs',
+    'jobs not pushed yet',
   ]
   return names.flatMap((name) => (shown[name] === undefined ? [] : `${name} ${shown[name].toFixed(1)}`)).join(', ')
 }
