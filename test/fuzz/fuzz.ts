@@ -30,6 +30,10 @@ export async function fuzz<T>(
   throw new Error(message.slice(0, 5000), { cause: errorInstance })
 }
 
+/** Once in `n` cases a value, else null. */
+export const rarely = <T>(n: number, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> =>
+  fc.oneof({ arbitrary: fc.constant(null), weight: n - 1 }, arbitrary)
+
 // ----------------------------------------------------------------------------------------------------------- JSON
 
 /** JSON text of a value that JavaScript does not write or hold. */
