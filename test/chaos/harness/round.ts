@@ -122,7 +122,8 @@ async function injectAndJudge(options: RoundOptions, environment: Environment, f
       steady ? soak(steady, parts) : [],
     ])
     pushers.release(jobs)
-    const problems = await untilWorkedOff(app, pushers, journal)
+    // The jobs that a slow machine has not pushed yet may take longer than a soak keeps tasks.
+    const problems = await untilWorkedOff(app, pushers, journal, () => steady && tasks.readEnded(journal))
     await Promise.all([workers.stop(), pushers.crew.stop()])
     journal.read()
     problems.push(...workers.complaints, ...pushers.crew.complaints)
@@ -209,7 +210,12 @@ async function untilBegun(runs: number, journal: Journal): Promise<void> {
 }
 
 /** Waits until all is pushed and nothing is left to do. Returns what is, when that takes too long. */
-async function untilWorkedOff({ hq, orderedQueues }: App, pushers: Pushers, journal: Journal): Promise<string[]> {
+async function untilWorkedOff(
+  { hq, orderedQueues }: App,
+  pushers: Pushers,
+  journal: Journal,
+  readTasks: () => unknown,
+): Promise<string[]> {
   let [last, since] = [-1, performance.now()]
   for (;;) {
     const { enqueued, limited, backlog, retries, scheduled, fetched } = await hq.store.metrics.totals()
@@ -218,6 +224,7 @@ async function untilWorkedOff({ hq, orderedQueues }: App, pushers: Pushers, jour
     const left = { enqueued, limited, backlog, retries, scheduled, fetched, ordered }
     if (pushers.isDone && Object.values(left).every((count) => count === 0)) return []
     journal.read()
+    await readTasks()
     if (journal.runs !== last) [last, since] = [journal.runs, performance.now()]
     if (performance.now() - since > MOST_MS)
       return [`left over: ${JSON.stringify(left)}${pushers.isDone ? '' : ', and jobs that are not pushed'}`]
