@@ -75,6 +75,41 @@ onRedis('a Redis Cluster', () => {
     expect(known).toEqual(expect.arrayContaining(cluster.nodes.slice(0, 3).map(({ port }) => port)))
   })
 
+  test('an address that belongs to another cluster now leads to no master', async ({ onTestFinished }) => {
+    const stranger = await startClusterOfOne()
+    onTestFinished(() => stranger.remove())
+    const options = readRedisUrl(cluster.url('moved-away'))
+    const write = async () => {
+      const server = new Server(options)
+      await server.call((client) => client.set(server.keys.replicated, 'x'))
+      server.close()
+    }
+    await write()
+    if (options.cluster) {
+      const { known } = options.cluster
+      options.cluster.known = [{ ...known[0], host: '127.0.0.1', port: stranger.port }]
+    }
+    await write()
+    expect(await stranger.ask('DBSIZE')).toEqual(['0'])
+  })
+
+  test('a node that refuses the login does not stop those who wait for the others', async ({ onTestFinished }) => {
+    const locked = await startServer()
+    onTestFinished(() => locked.remove())
+    await locked.ask('CONFIG', 'SET', 'requirepass', 'x')
+    const call = async (hosts: string) => {
+      const store = openStore(`redis+cluster://${hosts}`, { redisTimeout: 0.5 })
+      onTestFinished(() => store.close())
+      return store.jobs.queues()
+    }
+    const refusing = `127.0.0.1:${locked.port}`
+    await expect(call(refusing)).rejects.toMatchObject({ code: 'STORE_UNUSABLE' })
+    await expect(call(`${refusing},127.0.0.1:${await freePort()}`)).rejects.toMatchObject({
+      code: 'STORE_UNREACHABLE',
+      message: expect.stringMatching(/ECONNREFUSED.*; NOAUTH/),
+    })
+  })
+
   test('a URL for a single server is refused by a node, and one for a cluster by a single server, with the right form', async () => {
     const single = await startServer()
     onTestFinished(() => single.remove())
@@ -142,7 +177,7 @@ onRedis('a Redis Cluster', () => {
     expect(await move.from.ask('LRANGE', keys.arriving('q', 'one'), '0', '-1')).toEqual([job(2), job(1)])
     while ((await move.moveSome(10)) > 0);
     await move.end()
-    // The job is found once the store answers again, and comes with the news of the cancellation.
+    // The next step fetches the job, and its answer has the version of the cancellation.
     const step = requestOf({ fetch: { queues: ['q'], n: 1 } })
     const fetched = new Map<string, number>()
     await until(async () => {
@@ -153,7 +188,7 @@ onRedis('a Redis Cluster', () => {
     expect(fetched.get(job(2))).toBe(version)
   })
 
-  test('while its slot moves under load nothing is lost, doubled or out of order', {
+  test('no job is lost, runs twice or runs out of order while the hash slot moves under load', {
     timeout: TIMEOUT_MS,
   }, async () => {
     const load = new Load(cluster.url('moving'))

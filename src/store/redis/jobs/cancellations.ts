@@ -1,5 +1,6 @@
 /** Cancellations of jobs: ours, and Sidekiq's, which exist for iterable jobs only. */
 
+import { hasCode } from '../../../job/errors.ts'
 import {
   BRIEF_CANCELLATION_MS,
   CANCELLATION_LIFE_MS,
@@ -47,6 +48,9 @@ export class Cancellations extends StorePart implements CancellationStore {
         for (const jid of some) pipeline.hget(this.keys.iteration(jid), 'cancelled')
       })
       if (ours?.[0]) throw this.server.main.explain(ours[0])
+      const failures = iterations.flatMap(([error]) => (error ? [this.server.main.explain(error)] : []))
+      const away = failures.find((error) => hasCode(error, 'STORE_UNREACHABLE'))
+      if (away) throw away
       const scores = ours?.[1] as (string | null)[]
       const [seconds] = (time?.[1] ?? ['0']) as string[]
       // A key that can't be read is no iteration of Sidekiq's.

@@ -10,6 +10,7 @@ import { adviceOnFiles } from '../../../job/open-files.ts'
 import required from '../../../load/required.cjs'
 import type { lua } from '../lua.generated.ts'
 import { clusterConnector } from './cluster.ts'
+import { MOVED, REFUSED, TEMPORARY } from './error-kinds.ts'
 import { keysOf } from './keys.ts'
 import type { RedisStoreOptions } from './url.ts'
 
@@ -25,13 +26,8 @@ const LONGEST_RETRY_MS = 500
 const WAIT_SHARE = 0.2
 /** How long the key stays that is written before each wait for replicas. */
 const REPLICATED_SECONDS = 60
-/** Errors that a repeated attempt does not change. */
-const REFUSED =
-  /^(NOAUTH|WRONGPASS|ERR invalid password|ERR AUTH|NOPERM|ERR DB index|ERR invalid DB index|ERR This instance has cluster)/
-/** The old master answers this after a failover, and the old node after its slot has moved: connect to the new one. */
-const MOVED = /^(READONLY|MOVED|CLUSTERDOWN)\b/
-/** Errors of a command that was refused but may succeed when it is sent again later. */
-const TEMPORARY = /^(LOADING|BUSY|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOREPLICAS|UNBLOCKED|MISCONF)\b/
+/** Until the others have elected another master, the nodes of a cluster name the one that is gone. */
+const CLUSTER_CONNECT_MS = 2000
 
 export class Connection {
   readonly client: Redis
@@ -64,7 +60,7 @@ export class Connection {
       ...options.redis,
       ...(cluster && { Connector: clusterConnector(ioredis, { ...options, cluster }, this.#absentKey) }),
       lazyConnect: true,
-      connectTimeout: options.commandTimeout,
+      connectTimeout: cluster ? Math.min(options.commandTimeout, CLUSTER_CONNECT_MS) : options.commandTimeout,
       ...(how.blocking ? {} : { commandTimeout: options.commandTimeout }),
       // When the connection breaks, all commands without an answer reject at once.
       maxRetriesPerRequest: 0,
@@ -175,7 +171,7 @@ export class Connection {
   }
 
   /**
-   * Returns the command that runs a script, with its arguments. While the slot of a cluster moves to another node, its keys
+   * Returns the command that runs a script, with its arguments. While the hash slot of a cluster moves to another node, its keys
    * move one by one. A script that misses a key which it did not declare fails in the middle, and what it wrote stays. So in a
    * cluster each script also declares a key that never exists: then the node refuses it before it begins.
    */
@@ -393,7 +389,7 @@ function messageOf(thrown: unknown): string {
   return `WRONGTYPE the key ${keys} holds a value of another type (${command.name})`
 }
 
-/** Whether the server took the connection and then said nothing. With TLS that ends as a connection that was not made. */
+/** Returns whether the server accepted the connection and never answered. With TLS ioredis calls that `connect ETIMEDOUT`. */
 function isSilence({ message }: Error, url: string): boolean {
   return message === 'Command timed out' || (message === 'connect ETIMEDOUT' && url.startsWith('rediss'))
 }

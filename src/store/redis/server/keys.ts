@@ -1,7 +1,7 @@
 /**
  * The names of all keys. Sidekiq's keys have Sidekiq's names. Ours begin with `hk:`; those that belong to a queue have
  * the tag `{queue:NAME}`, which gives them the hash slot of Sidekiq's key `queue:NAME`. In a cluster the namespace is `{app}`,
- * which gives all keys one slot.
+ * which gives all keys one hash slot.
  */
 
 import type { Sidekiq } from '../../../job/payload.ts'

@@ -6,13 +6,15 @@ import type { RedisClientOptions, RedisSettings } from './settings.ts'
 export interface ClusterNode {
   host: string
   port: number
+  /** Its id in the cluster; those of the URL have none. */
+  id?: string
 }
 
 /** The nodes of a cluster that may be asked for the others. */
 export interface ClusterNodes {
   /** Those of the URL. */
   seeds: readonly ClusterNode[]
-  /** Those that the last answer named, and before them the node that gave it. They are asked first. */
+  /** The node that answered last, and the nodes that it named. They are asked before `seeds`. */
   known: readonly ClusterNode[]
 }
 

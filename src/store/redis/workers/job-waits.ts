@@ -178,7 +178,8 @@ export class JobWaits {
       },
     )
     if (!answer) return undefined
-    // While the slot of a cluster moves, its node may refuse these two: then only settleAndFetch learns whether the job may run.
+    // The node may refuse these two while the hash slot of a cluster moves. Then the job waits for settleAndFetch, which reads
+    // cancellations and pauses.
     if (hasCode(answer.failure, 'STORE_UNREACHABLE')) {
       this.#events.lost()
       throw answer.failure

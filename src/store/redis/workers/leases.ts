@@ -1,5 +1,6 @@
 /** The leases of owners. */
 
+import { HighkiqError } from '../../../job/errors.ts'
 import { packageFile } from '../../../load/package.ts'
 import { type ClaimCondition, type Lease, machineOf, type Renewer, type WorkerStore } from '../../contract.ts'
 import type { PriorityQueues } from '../jobs/priority-queues.ts'
@@ -135,6 +136,7 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
   /** Finds owners by their keys, in a scan of the whole database. */
   async #findOwners(): Promise<{ queue: string; owner: string }[]> {
     const found: { queue: string; owner: string }[] = []
+    const began = performance.now()
     let cursor = '0'
     do {
       const [next, some] = await this.server.call((client) =>
@@ -146,8 +148,13 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
       }
       cursor = next
     } while (cursor !== '0')
-    // While the slot of a cluster moves, the scan does not find the keys that have moved. Then the node refuses this.
+    // While the hash slot of a cluster moves, SCAN misses keys that have moved, and EXISTS is refused: no list is incomplete.
     await this.server.call((client) => client.exists(this.keys.absent))
+    // A cursor means nothing to another server.
+    const { main, options } = this.server
+    if (main.unbrokenFor < performance.now() - began) {
+      throw new HighkiqError('STORE_UNREACHABLE', `${options.url}: the connection was lost during a scan`)
+    }
     return found
   }
 
