@@ -174,12 +174,19 @@ test.each(['constructor', 'toString', '__proto__'])('a key with the name %s belo
 })
 
 const UNREADABLE: [text: string, says: RegExp][] = [
-  ['queues: &a [*a]', /x\.yml: an alias stands inside its own anchor/],
-  ['alerts: &a { to: *a }', /x\.yml: an alias stands inside its own anchor/],
+  ['queues: &a [*a]', /x\.yml: an alias \(\*name\) refers to the value that contains it/],
+  ['alerts: &a { to: *a }', /x\.yml: an alias \(\*name\) refers to the value that contains it/],
   ['queues: [{ "toString": 1 }]', /x\.yml:1: queues: A queue must be name, or name,weight/],
   ['queues: [[[a], 2]]', /x\.yml:1: queues: A queue must be name, or name,weight/],
-  [`own: ${'['.repeat(2000)}${']'.repeat(2000)}`, /x\.yml has more than 200 lists/],
+  [`own: ${'['.repeat(2000)}${']'.repeat(2000)}`, /x\.yml has more than 200 lists or maps inside of each other/],
+  [`own: ${'[1,'.repeat(2000)}${']'.repeat(2000)}`, /x\.yml has more than 200 lists or maps/],
+  [`own: ${'{ a: '.repeat(2000)}${'}'.repeat(2000)}`, /x\.yml has more than 200 lists or maps/],
+  [`own:\n  ${'- '.repeat(20_000)}1`, /x\.yml has more than 200 lists or maps/],
 ]
+
+test('brackets in a comment or a text are no lists', () => {
+  expect(read(`# ${'['.repeat(300)}\nown: '${'['.repeat(300)}'`).custom).toEqual({ own: '['.repeat(300) })
+})
 
 test('a value that can never be read is refused with its place', () => {
   for (const [text, says] of UNREADABLE) expect(() => read(text)).toThrow(says)

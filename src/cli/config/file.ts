@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError } from 'commander'
-import { type Document, isMap, isScalar, LineCounter, parseDocument, type ScalarTag } from 'yaml'
+import { type Document, isMap, isScalar, Lexer, LineCounter, parseDocument, type ScalarTag } from 'yaml'
 import { isObject } from '../../job/json.ts'
 import { meantBy } from '../../job/options.ts'
 import { CliError } from '../usage.ts'
@@ -79,7 +79,7 @@ function contentOf(path: string, document: Document): unknown {
     JSON.stringify(content)
     return content
   } catch {
-    throw new CliError(`${path}: an alias stands inside its own anchor`, 2)
+    throw new CliError(`${path}: an alias (*name) refers to the value that contains it`, 2)
   }
 }
 
@@ -138,6 +138,23 @@ const plainText: ScalarTag = {
   resolve: (found) => found,
 }
 
+/** With thousands of levels the parser overflows the stack, which may end the process. */
+const MOST_LEVELS = 200
+
+function isTooDeep(text: string): boolean {
+  let levels = 0
+  /** The levels that begin on the line: `- - -`. */
+  let ofLine = 0
+  for (const token of new Lexer().lex(text)) {
+    if (token === '[' || token === '{') levels++
+    else if (token === ']' || token === '}') levels--
+    else if (token === '-' || token === '?') ofLine++
+    else if (token === '\n') ofLine = 0
+    if (levels + ofLine > MOST_LEVELS) return true
+  }
+  return false
+}
+
 interface Parsed {
   document: Document.Parsed
   lineOf: (key: string[]) => string
@@ -146,8 +163,7 @@ interface Parsed {
 }
 
 function parse(path: string, text: string): Parsed {
-  // The parser would overflow the stack, which may end the process.
-  if (/(?:[[{]\s*){201}/.test(text)) throw new CliError(`${path} has more than 200 lists inside of each other`, 2)
+  if (isTooDeep(text)) throw new CliError(`${path} has more than ${MOST_LEVELS} lists or maps inside of each other`, 2)
   const lines = new LineCounter()
   // Ruby reads YAML 1.1 with `<<`, and the last of two equal keys counts.
   const document = parseDocument(text, {

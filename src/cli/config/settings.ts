@@ -275,7 +275,7 @@ function readQueues(value: unknown): QueueOption[] {
   if (list.length === 0) throw new InvalidArgumentError('It must name at least one queue.')
   return list.map((queue) => {
     const words = Array.isArray(queue) ? queue : typeof queue === 'object' ? [] : String(queue).split(',')
-    // What is no word is refused as an empty name or weight.
+    // A part that is not a word becomes empty, and the check below refuses it.
     const parts = words.map((part) => (typeof part === 'object' ? '' : String(part).trim()))
     const [name, weight] = parts
     if (!name || parts.length > 2 || (weight !== undefined && !/^\d+$/.test(weight))) {
