@@ -226,7 +226,7 @@ interface Note {
 
 function unknownChildren(bid: string): HighkiqError {
   const message =
-    'the results of the children of this job are no longer kept: they are deleted 30 days after the end of all of them, or when the option `keep` of hq.flow says. Push the flow again'
+    'the results of the children of this job were deleted: a flow keeps them for its option keep (30 days by default) after the last child has ended. Push the flow again'
   return new HighkiqError('UNKNOWN_BATCH', message, { bid })
 }
 

@@ -7,7 +7,7 @@ import { textsOf } from './record.ts'
 
 /** All processes send a heartbeat every 10 seconds, Sidekiq's too. */
 const SILENT_MS = 25_000
-/** The last second that a Date can represent. */
+/** The last second that a Date can represent; it can represent as many before 1970. */
 const LAST_SECOND = 8.64e12
 
 export interface CapsuleInfo {
@@ -75,7 +75,7 @@ export class Process {
     this.rss = record.rss
     this.isQuiet = record.quiet
     this.leader = leader === record.identity
-    this.startedAt = new Date(Math.min(numberOf(info.started_at), LAST_SECOND) * 1000)
+    this.startedAt = new Date(Math.max(-LAST_SECOND, Math.min(numberOf(info.started_at), LAST_SECOND)) * 1000)
     this.beat = new Date(record.beat)
   }
 

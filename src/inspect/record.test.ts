@@ -96,7 +96,7 @@ test('the queue is that in which the job was found, else the one in its payload'
   expect(record({ class: 'A', args: [] }).queue).toBe('')
 })
 
-test('lines of a backtrace that are no texts are left out, and a count of retries is a whole number', () => {
+test('backtrace lines that are not strings are left out, and a retry count is a whole number', () => {
   const job = record('{"class":"A","args":[],"error_backtrace":[{"toString":1},"a.rb:1"],"retry_count":2.5}')
   expect([job.backtrace, job.retryCount]).toEqual([['a.rb:1'], 2])
   expect(record('{"class":"A","args":[],"retry_count":1e400}').retryCount).toBeNull()

@@ -167,7 +167,7 @@ test.each<[what: string, enqueued_at: unknown, wait: number | undefined]>([
   else expect(waited).toBeCloseTo(wait, 0)
 })
 
-test('a wrapped class that is no text is ignored', () => {
+test('a wrapped class that is not a string is ignored', () => {
   expect(readPayload('{"class":"J","args":[],"wrapped":{"a":1}}')?.wrapped).toBeUndefined()
   expect(readPayload('{"class":"J","args":[],"wrapped":"K"}')?.wrapped).toBe('K')
 })

@@ -1,4 +1,4 @@
-/** Arguments of every command, garbled: it ends with exit code 0 to 3 and says why, and never prints a stack. */
+/** Every command with malformed arguments: it ends with exit code 0 to 3 and says why, and never prints a stack. */
 
 import { PassThrough, Readable } from 'node:stream'
 import { Command } from 'commander'
@@ -117,7 +117,7 @@ const word = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 8 }),
 )
 
-const garbled = fc.record({
+const malformed = fc.record({
   command: fc.constantFrom(...COMMANDS),
   args: fc.array(word, { minLength: 4, maxLength: 4 }),
   /** More or fewer arguments than the command has. */
@@ -127,7 +127,7 @@ const garbled = fc.record({
   input: fc.constantFrom('', '{"id":1}\n', '{"jobs":[{"class":"HardJob","args":[1]}]}', '{', 'y\n'),
 })
 
-test('a command with garbled arguments ends with a message', { timeout: FUZZ_TIME }, async ({ folder }) => {
+test('a command with malformed arguments ends with a message', { timeout: FUZZ_TIME }, async ({ folder }) => {
   const before = process.cwd()
   onTestFinished(() => process.chdir(before))
   process.chdir(folder.path)
@@ -150,7 +150,7 @@ test('a command with garbled arguments ends with a message', { timeout: FUZZ_TIM
   folder.write({ 'a.csv': 'sku,price\na,1\nb,2\n' })
   const filled = (text: string) => text.replace('FOLDER', folder.path).replace(/^ID$/, task.id).replace(/^JID$/, jid)
   let loads = 0
-  await fuzz({ percent: 10 }, garbled, async ({ command, args, more, options, isLoaded, input }) => {
+  await fuzz({ percent: 10 }, malformed, async ({ command, args, more, options, isLoaded, input }) => {
     const argv = [...command.path, ...args.slice(0, Math.max(command.args.length + more, 0)).map(filled)]
     for (const { which, value, isBare } of options) {
       const option = command.options[which % command.options.length]

@@ -1,4 +1,4 @@
-/** Configuration files, variables and store URLs, garbled: each is read, or refused with one line and exit code 2. */
+/** Malformed configuration files, variables and store URLs: each is read, or refused with one line and exit code 2. */
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -150,7 +150,9 @@ const flags = fc.array(fc.tuple(fc.constantFrom(...FLAGS.filter((flag) => flag !
 const rare = <T extends object>(arbitrary: fc.Arbitrary<T>) =>
   fc.oneof({ arbitrary: fc.constant(null), weight: 3 }, arbitrary)
 
-test('settings of the worker', { timeout: FUZZ_TIME }, async ({ folder }) => {
+test('malformed settings of the worker are read, or refused with exit code 2', { timeout: FUZZ_TIME }, async ({
+  folder,
+}) => {
   const path = join(folder.path, 'highkiq.yml')
   await fuzz({ percent: 8 }, fc.tuple(file, rare(variables), rare(flags)), async ([text, env, flags]) => {
     writeFileSync(path, text)
@@ -180,11 +182,12 @@ const URLS = [
   'redis://user:secret@localhost:1/0?namespace=a',
   'rediss://localhost:1',
   'redis+sentinel://a:1,b:2/main',
+  'redis+cluster://user:secret@a:1,b:2?namespace=a',
   'postgres://user:secret@localhost:1/shop?schema=hk',
   'postgresql://%2Ftmp/shop',
 ]
 
-test('URLs of stores', { timeout: FUZZ_TIME }, async () => {
+test('a malformed URL opens a store or is refused', { timeout: FUZZ_TIME }, async () => {
   const edits = byteEdits([
     ':',
     '/',

@@ -1,5 +1,5 @@
 /**
- * Cursors, keys, links and event ids, garbled or used where they do not belong. They open no more than they did, tell nothing
+ * Cursors, keys, links and event ids that are malformed, or used where they do not belong. They open no more than they did, tell nothing
  * of what is sealed in them, and the answer is a page or an error that the OpenAPI document describes.
  */
 
@@ -50,11 +50,11 @@ async function positionsOf(w: World): Promise<string[]> {
   return [...new Set([...found, ...Object.values(w.tokens), '1-abc', '0', '4000000000~0123456789abcdef'])]
 }
 
-test('a garbled or foreign position is a page or an error, and tells nothing', { timeout: FUZZ_TIME }, async () => {
+test('a malformed or foreign position is a page or an error, and tells nothing', { timeout: FUZZ_TIME }, async () => {
   const w = await world()
   const positions = await positionsOf(w)
   expect(positions.length).toBeGreaterThan(10)
-  const garbled = fc.record({
+  const malformed = fc.record({
     list: fc.constantFrom(...lists),
     which: fc.constantFrom(...positions),
     edits: byteEdits([
@@ -75,7 +75,7 @@ test('a garbled or foreign position is a page or an error, and tells nothing', {
     ]),
     parameter: fc.nat(),
   })
-  await fuzz({ percent: 8 }, garbled, async ({ list, which, edits, parameter }) => {
+  await fuzz({ percent: 8 }, malformed, async ({ list, which, edits, parameter }) => {
     const position = editedText(which, edits)
     const places = list.parameters.filter(isPosition)
     const place = places[parameter % places.length] as Operation['parameters'][number]
@@ -93,7 +93,7 @@ test('a garbled or foreign position is a page or an error, and tells nothing', {
   await w.close()
 })
 
-test('a garbled token of a link opens nothing', { timeout: FUZZ_TIME }, async () => {
+test('a malformed token of a link opens nothing', { timeout: FUZZ_TIME }, async () => {
   const w = await world()
   const other = (await w.t.hq.tasks.create(w.t.hq.jobNamed('Row') as never, [[{ sku: 'z' }]], { meta: { user: '8' } }))
     .id
@@ -104,13 +104,13 @@ test('a garbled token of a link opens nothing', { timeout: FUZZ_TIME }, async ()
     list: ['/tasks?meta.user=7'],
   }
   const edits = byteEdits(['.', '-', '_', 'look.', 'redacted.', 'v1.', 'l0-', 'l0-dXNlcj04.', '4000000000.', '0'])
-  const garbled = fc.record({
+  const malformed = fc.record({
     kind: fc.constantFrom('task' as const, 'read' as const, 'list' as const),
     which: fc.nat(),
     edits,
     inHeader: fc.boolean(),
   })
-  await fuzz({ percent: 5 }, garbled, async ({ kind, which, edits, inHeader }) => {
+  await fuzz({ percent: 5 }, malformed, async ({ kind, which, edits, inHeader }) => {
     const token = editedText(w.tokens[kind], edits).toWellFormed()
     const own = paths[kind][which % paths[kind].length] as string
     for (const path of [own, `/api/v1/tasks/${other}`, '/api/v1/jobs', '/api/v1/tasks?meta.user=8']) {

@@ -1,5 +1,5 @@
 /**
- * Files of imports and corrected reports, garbled. Each is a task, a dry run or an error with a code, within a second of CPU,
+ * Malformed files of imports and corrected reports. Each is a task, a dry run or an error with a code, within a second of CPU,
  * and leaves no temporary file. A dry run and the import count the same rows.
  */
 
@@ -135,7 +135,7 @@ async function outcome<T>(work: Promise<T>): Promise<T | string> {
 
 const folder = new SpreadsheetFolder()
 
-test('a garbled file is imported, or refused with a reason', { timeout: FUZZ_TIME }, async () => {
+test('a malformed file is imported, or refused with a reason', { timeout: FUZZ_TIME }, async () => {
   const t = bench()
   const Row = t.hq.job('Row', async (_ctx, _row: object) => {})
   const file = fc.oneof(workbook, text)
@@ -154,7 +154,7 @@ test('a garbled file is imported, or refused with a reason', { timeout: FUZZ_TIM
   expect(folder.spooled().filter((name) => !name.startsWith('highkiq-engine-'))).toEqual([])
 })
 
-test('a garbled report of rejected rows runs rows of its task again, or is refused', {
+test('a malformed report of rejected rows runs rows of its task again, or is refused', {
   timeout: FUZZ_TIME,
 }, async () => {
   const t = bench()

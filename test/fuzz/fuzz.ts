@@ -1,4 +1,4 @@
-/** Property tests of the entrances for data of others: how many cases they run, and edits that garble valid data. */
+/** Property tests of everything that reads data from outside: the number of cases, and the edits that make valid data malformed. */
 
 import fc from 'fast-check'
 

@@ -1,5 +1,5 @@
 /**
- * Requests to the HTTP API, garbled. Each gets an answer that the OpenAPI document describes, below 500, without a stack and
+ * Malformed requests to the HTTP API. Each gets an answer that the OpenAPI document describes, below 500, without a stack and
  * without a value that `redact` hides; the server goes on, and needs less than a second of CPU for it.
  */
 
@@ -50,7 +50,7 @@ const ODD_TEXTS = [
 const odd = fc.oneof(fc.constantFrom(...ODD_TEXTS), fc.string({ unit: 'binary', maxLength: 12 }))
 
 /** Parts of a request: which operation, what is chosen for its parameters, and how all of it is edited. */
-const garbled = fc.record({
+const malformed = fc.record({
   operation: fc.constantFrom(...all),
   /** For each parameter: whether it is there, which valid value, and an odd one in place of it. */
   choices: fc.array(fc.record({ given: fc.nat(9), which: fc.nat(), odd: rarely(10, odd) }), {
@@ -126,7 +126,7 @@ const garbled = fc.record({
     fc.constantFrom('task', 'read', 'list', 'none'),
   ),
 })
-type Garbled = typeof garbled extends fc.Arbitrary<infer Value> ? Value : never
+type Malformed = typeof malformed extends fc.Arbitrary<infer Value> ? Value : never
 
 /** Returns valid values of a parameter. */
 function valuesOf({ name, schema, example }: Operation['parameters'][number], path: string, w: World): string[] {
@@ -151,7 +151,7 @@ function valuesOf({ name, schema, example }: Operation['parameters'][number], pa
 const CSV = 'sku,password\na,x\nb,y\n'
 const FORM = `--x\r\nContent-Disposition: form-data; name="file"; filename="rows.csv"\r\nContent-Type: text/csv\r\n\r\n${CSV}\r\n--x--\r\n`
 
-function bodyOf({ operation, body, json, bytes }: Garbled): { type?: string; content?: Buffer } {
+function bodyOf({ operation, body, json, bytes }: Malformed): { type?: string; content?: Buffer } {
   const [type, example] = operation.bodies[body % operation.bodies.length] ?? []
   if (type === undefined) return {}
   const isForm = type === 'multipart/form-data'
@@ -168,13 +168,13 @@ function bodyOf({ operation, body, json, bytes }: Garbled): { type?: string; con
   return { type: isForm ? `${type}; boundary=x` : type, content: editedBytes(text, bytes) }
 }
 
-function requestOf(g: Garbled, w: World): [path: string, init: RequestInit] {
+function requestOf(g: Malformed, w: World): [path: string, init: RequestInit] {
   const { operation, choices, unknown, login } = g
   let path = operation.path
   const query: [string, string][] = []
   const headers: Record<string, string> = {}
   for (const [i, parameter] of operation.parameters.entries()) {
-    const { given, which, odd } = choices[i % choices.length] as Garbled['choices'][number]
+    const { given, which, odd } = choices[i % choices.length] as Malformed['choices'][number]
     const values = valuesOf(parameter, path, w)
     const value = odd ?? (values[which % values.length] as string)
     const encoded = encodeURIComponent(value.toWellFormed())
@@ -226,9 +226,9 @@ function unhandled(): unknown[] {
   return found
 }
 
-test('garbled requests get an answer below 500 that tells no secret', { timeout: FUZZ_TIME }, async () => {
+test('malformed requests get an answer below 500 that tells no secret', { timeout: FUZZ_TIME }, async () => {
   const rejections = unhandled()
-  const requests = fc.array(garbled, { minLength: 25, maxLength: 25 })
+  const requests = fc.array(malformed, { minLength: 25, maxLength: 25 })
   await fuzz({ percent: 30, perRun: 25 }, requests, async (requests) => {
     const w = await world()
     for (const one of requests) await check(w, ...requestOf(one, w))
@@ -239,7 +239,7 @@ test('garbled requests get an answer below 500 that tells no secret', { timeout:
   })
 })
 
-test('garbled bytes on a connection end it, and no other', { timeout: FUZZ_TIME }, async () => {
+test('malformed bytes on a connection end it, and no other', { timeout: FUZZ_TIME }, async () => {
   const rejections = unhandled()
   const w = await world()
   const { port, host } = new URL(w.url)

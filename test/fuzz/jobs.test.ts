@@ -1,5 +1,5 @@
 /**
- * Jobs that other programs write into the store, garbled. A worker survives each of them, the jobs beside it run, and none
+ * Malformed jobs that other programs write into the store. A worker survives each of them, the jobs beside it run, and none
  * is lost: it runs, or it is kept in a queue or job set, or a death handler or the log names it.
  */
 
@@ -89,7 +89,7 @@ const NAMES = [
 ]
 
 /** A job: one of those that are written, or of those that the app pushed; its edits, and where it is put. */
-const garbled = fc.record({
+const malformed = fc.record({
   which: fc.nat(),
   json: jsonEdits(NAMES),
   bytes: fc.oneof(
@@ -184,8 +184,8 @@ async function readAll(hq: Highkiq): Promise<void> {
   }
 }
 
-test('garbled jobs run, are retried, or are kept, and the jobs beside them run', { timeout: FUZZ_TIME }, async () => {
-  const jobs = fc.array(garbled, { minLength: 25, maxLength: 25 })
+test('malformed jobs run, are retried, or are kept, and the jobs beside them run', { timeout: FUZZ_TIME }, async () => {
+  const jobs = fc.array(malformed, { minLength: 25, maxLength: 25 })
   await fuzz({ percent: 20, perRun: 25 }, jobs, async (jobs) => {
     const t = bench({ random: () => 0.5, encryption: { keys: { 1: Buffer.alloc(32, 1) }, active: 1 } })
     const ran: string[] = []
@@ -200,9 +200,9 @@ test('garbled jobs run, are retried, or are kept, and the jobs beside them run',
       const open = editedBytes(text.startsWith('{') ? text.slice(0, -1) : text, edits)
       const bytes = Buffer.concat([open, Buffer.from(`,"mark":"mark-${i}."}`)])
       // The SQL stores hold texts, and PostgreSQL none with a NUL.
-      const garbled = storeOfSuite() === 'Redis' ? bytes : Buffer.from(bytes.toString().replaceAll('\0', '0'))
-      texts.push(garbled)
-      await write(t, to, garbled)
+      const malformed = storeOfSuite() === 'Redis' ? bytes : Buffer.from(bytes.toString().replaceAll('\0', '0'))
+      texts.push(malformed)
+      await write(t, to, malformed)
     }
     for (let n = 0; n < 5; n++) await t.hq.push({ ...plain, jid: `beside-${n}`, args: [] })
     await readAll(t.hq)

@@ -34,7 +34,7 @@ export const LOCATION = { new: NEVER_QUEUED, backlog: BACKLOG, elsewhere: ELSEWH
 export const DEFERRALS = ['begun', 'parked', 'ended'] as const
 
 /** The part of a task with nothing in it. */
-export const EMPTY: TaskPart = { task: null, rows: [], backlog: [], files: [], next: null }
+export const EMPTY_PART: TaskPart = { task: null, rows: [], backlog: [], files: [], next: null }
 
 export interface Moving {
   transfer: string | null
@@ -124,12 +124,12 @@ function producerState(code: number): Producer['state'] {
   return code === REPLACED ? 'replaced' : 'ended'
 }
 
-/** Returns rows with what other tables have about them. `adders`: how many rows each row of the task has added. */
+/** Returns rows with their messages and deferrals. `producers`: those that are rows, with how many rows each has added. */
 export function movedRows(
   rows: readonly EventRow[],
   messageRows: readonly MessageRow[],
   deferralRows: readonly DeferralRow[],
-  adders: readonly { name: string; cursor: number }[],
+  producers: readonly { name: string; cursor: number }[],
 ): MovedRow[] {
   const messages = new Map<number, MovedRow['messages']>()
   for (const { idx, n, at, code, params } of messageRows) {
@@ -137,7 +137,7 @@ export function movedRows(
     messages.set(idx, [...(messages.get(idx) ?? []), one])
   }
   const deferrals = new Map(deferralRows.map((one) => [one.idx, one]))
-  const added = new Map(adders.map(({ name, cursor }) => [name, cursor]))
+  const added = new Map(producers.map(({ name, cursor }) => [name, cursor]))
   return rows.map((row) => {
     const deferral = deferrals.get(row.idx)
     return {

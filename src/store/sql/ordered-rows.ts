@@ -79,7 +79,7 @@ export function addInside(row: WaitingRow, payloads: readonly ScoredPayload[]): 
   return true
 }
 
-/** Returns a time as shards have it. */
+/** Converts seconds to whole milliseconds, within the safe integers. */
 export function dueMs(performIn: number): number {
   const ms = Math.floor(performIn * 1000)
   return Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, ms))

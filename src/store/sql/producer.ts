@@ -27,7 +27,7 @@ export function rowName(index: number): string {
   return `row:${index}`
 }
 
-export const UNKNOWN: AddAnswer = { ok: false, reason: 'unknown', cursor: 0 }
+export const UNKNOWN_TASK: AddAnswer = { ok: false, reason: 'unknown', cursor: 0 }
 
 export function refusal(producer: Producer | undefined): AddAnswer {
   const reason = producer?.state === ENDED ? 'ended' : 'taken-over'

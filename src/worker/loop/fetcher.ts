@@ -47,8 +47,8 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   #wanted = 0
   /**
    * Jobs that were fetched ahead are requeued: `waiting` for the end of calls that fetch, `ready` for the next call, and
-   * `sent` until it is answered. Meanwhile no call fetches, so that the jobs keep their order. `blocking` is `waiting` when
-   * jobs had been fetched ahead: no job starts, so that those come first.
+   * `sent` until it is answered. Meanwhile no call fetches, so that the jobs keep their order. `blocking` is like `waiting`, but
+   * no job starts, because jobs that were fetched ahead must come before newer ones.
    */
   #requeuing: 'no' | 'waiting' | 'blocking' | 'ready' | 'sent' = 'no'
   /** Ends the wait for jobs. Meanwhile calls settle jobs and fetch none. */

@@ -73,7 +73,7 @@ function median(values: readonly number[]): number {
 
 const round = (value: number, unit: Unit) => value.toFixed(unit === 'megabytes' ? 2 : 0)
 
-/** A table of the figures that are not small, those that grow first. */
+/** Returns a table of the figures above their floor; those that grow come first. */
 export function textOf(growths: readonly Growth[]): string {
   const row = (cells: readonly string[]) =>
     cells.map((cell, i) => (i < 2 ? cell.padEnd(i === 0 ? 40 : 11) : cell.padStart(12))).join('')

@@ -135,7 +135,7 @@ export class Journal {
     if (file) file.countedAt = now()
   }
 
-  /** The system may give a pid twice. */
+  /** Returns the newest file of a pid, because the system may give a pid twice. */
   #newest(pid: number): File | undefined {
     return [...this.#files.values()].findLast((one) => one.pid === pid)
   }

@@ -19,7 +19,7 @@ const OPTIONS = {
   soak: {
     type: 'boolean',
     value: '',
-    help: 'pushes at a steady rate, without faults unless --faults names some, and tells what grows; takes no --jobs',
+    help: 'pushes at a steady rate, without faults unless --faults names some, and reports what grows; takes no --jobs',
   },
   rate: { type: 'string', value: 'N', help: 'jobs that a soak pushes in a second (100)' },
   cron: {

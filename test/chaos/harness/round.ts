@@ -67,7 +67,7 @@ export function isGood(outcome: Outcome): boolean {
   return hasGoodJobs(outcome) && outcome.growths.every(({ verdict }) => verdict !== 'grows')
 }
 
-/** Whether each job did what it must, and the processes, too. */
+/** Returns whether all checks of jobs and processes passed. Figures that grow do not matter here. */
 export function hasGoodJobs({ all, countsOff, unexplained, ordersBroken, problems }: Outcome): boolean {
   return all.lost + countsOff.length + unexplained.length + ordersBroken.length + problems.length === 0
 }

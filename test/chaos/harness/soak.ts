@@ -9,8 +9,8 @@ import type { Pushers } from './pushers.ts'
 import type { TaskReader } from './tasks.ts'
 
 const POLL_MS = 100
-const SAMPLES = 100
-const SAMPLE_SECONDS = [1, 10] as const
+/** The samples of a soak, if it is long enough: a slope is found from all pairs of them. */
+const SAMPLES = 500
 const PROGRESS_SECONDS = 30
 
 export interface Soak {
@@ -33,8 +33,7 @@ interface Parts {
 
 /** Pushes jobs at a steady rate. Returns what was measured meanwhile. */
 export async function soak({ seconds, rate, progress }: Soak, parts: Parts): Promise<Sample[]> {
-  const [least, most] = SAMPLE_SECONDS
-  const every = Math.min(Math.max(seconds / SAMPLES, least), most)
+  const every = Math.max(seconds / SAMPLES, 1)
   const samples: Sample[] = []
   const began = performance.now()
   let [sampledAt, shownAt] = [0, 0]
@@ -60,7 +59,7 @@ async function figuresOf({ environment, app, journal, workers, pushers, tasks, h
   journal.read()
   try {
     await tasks.readEnded(journal)
-    // As an operator would: a batch with a dead job is kept, and for an hour when the dead set has dropped that job.
+    // A batch stays while it has a dead job, and an hour longer once the dead set drops that job.
     await app.hq.dead.deleteAll({ matching: '"bid"' })
     const [{ megabytes, rows, handles }, { enqueued, retries, scheduled }] = await Promise.all([
       environment.measure(),

@@ -7,7 +7,7 @@ import type { OpenQueue } from './open-queue.ts'
 import { behind, behindId } from './page-bounds.ts'
 import { WaitingTable } from './waiting.ts'
 
-interface ShardRow {
+interface AssignmentRow {
   shard: number
   /** null: no owner with a lease. */
   owner: string | null
@@ -71,7 +71,7 @@ export class OrderedQueries extends Tables {
     return (await this.#records(open, [id], null))[0] ?? null
   }
 
-  #shards(open: OpenQueue): Promise<ShardRow[]> {
+  #shards(open: OpenQueue): Promise<AssignmentRow[]> {
     return this.db.all(sql.ordered.shards, open.id, open.width)
   }
 

@@ -1,7 +1,7 @@
 /** The producers of a task, their cursors, and the rows they add. */
 
 import type { AddAnswer, NewRow } from '../../contract.ts'
-import { type Chunk, type Producer, ROW_NAME, refusal, UNKNOWN } from '../../sql/producer.ts'
+import { type Chunk, type Producer, ROW_NAME, refusal, UNKNOWN_TASK } from '../../sql/producer.ts'
 import {
   BROKEN,
   ELSEWHERE,
@@ -28,7 +28,7 @@ export class Adding extends Tables {
   ): Promise<AddAnswer> {
     const { task } = ledger
     const row = ROW_NAME.exec(name)
-    if (row && !(await ledgers.event(ledger, Number(row[1])))) return UNKNOWN
+    if (row && !(await ledgers.event(ledger, Number(row[1])))) return UNKNOWN_TASK
     const producer = await this.#find(task, name)
     const cursor = producer?.cursor ?? 0
     if (row ? false : !producer || producer.state === REPLACED) return { ok: false, reason: 'taken-over', cursor }

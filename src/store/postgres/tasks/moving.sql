@@ -78,7 +78,7 @@ UPDATE hk.task_record SET progress_at = $2 WHERE id = $1 AND enqueued + working 
 -- deferrals: returns the deferrals of the rows between two indexes.
 SELECT idx, run, attempt, state, ends FROM hk.deferral WHERE task = $1 AND idx BETWEEN $2 AND $3;
 
--- adders: returns how many rows these producers have added.
+-- rowProducers: returns how many rows these producers have added.
 SELECT name, cursor FROM hk.producer WHERE task = $1 AND name = ANY($2::text[]) AND state = 4;
 
 -- backlog: returns rows with a place of their own in the backlog, in order.

@@ -9,7 +9,7 @@ import {
   type TaskStore,
   type TrackedPush,
 } from '../../contract.ts'
-import { UNKNOWN } from '../../sql/producer.ts'
+import { UNKNOWN_TASK } from '../../sql/producer.ts'
 import { ELSEWHERE, type EventState, OPEN, STATUS_NAME, WINDOW, written } from '../../sql/task-row.ts'
 import { pushAll, pushInChunks } from '../jobs/push.ts'
 import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
@@ -38,13 +38,13 @@ export class PostgresTaskStore extends PostgresArea implements TaskStore {
     })
 
   readonly addRows: TaskStore['addRows'] = (task, producer, from, rows, now, last) =>
-    this.#change(task, now, UNKNOWN, (db, ledgers, ledger) =>
+    this.#change(task, now, UNKNOWN_TASK, (db, ledgers, ledger) =>
       db.get(Adding).add(ledgers, ledger, { producer, from, rows, now, last }),
     )
   readonly openAdding: TaskStore['openAdding'] = (task, producer, now, instead) =>
-    this.#change(task, now, UNKNOWN, (db, _, ledger) => db.get(Adding).open(ledger, producer, instead))
+    this.#change(task, now, UNKNOWN_TASK, (db, _, ledger) => db.get(Adding).open(ledger, producer, instead))
   readonly endAdding: TaskStore['endAdding'] = (task, producer, now, interrupted = false) =>
-    this.#change(task, now, UNKNOWN, (db, _, ledger) => db.get(Adding).end(ledger, producer, interrupted))
+    this.#change(task, now, UNKNOWN_TASK, (db, _, ledger) => db.get(Adding).end(ledger, producer, interrupted))
   readonly change: TaskStore['change'] = (id, change, now) =>
     this.#change(id, now, null, (db, _, { task }) => db.get(Runs).change(task, change))
   readonly revokeLinks: TaskStore['revokeLinks'] = (id) =>

@@ -9,7 +9,7 @@ import {
   type TaskProgress,
   type TaskTransferStore,
 } from '../../contract.ts'
-import { DEFERRALS, EMPTY, headOf, LOCATION, type Moving, PRODUCER_STATE, pageOf } from '../../sql/moved-task.ts'
+import { DEFERRALS, EMPTY_PART, headOf, LOCATION, type Moving, PRODUCER_STATE, pageOf } from '../../sql/moved-task.ts'
 import { BEHIND } from '../../sql/next-jobs.ts'
 import { rowName } from '../../sql/producer.ts'
 import { REJECTED, STATUS_CODE, written } from '../../sql/task-row.ts'
@@ -87,7 +87,7 @@ export abstract class PostgresTaskTransferStore extends PostgresTransferStore im
       const task = await db.first<TaskRow & { due_at: number | null }>(sql.moving.task, id)
       if (!task || moving?.transfer !== transfer || moving.cursor !== null) return null
       return cursor === ''
-        ? { ...EMPTY, task: await readHead(db, task), next: 'r-1' }
+        ? { ...EMPTY_PART, task: await readHead(db, task), next: 'r-1' }
         : await readTaskPart(db, task.key, cursor)
     })
 
@@ -288,14 +288,14 @@ async function addRows(db: Database, key: number, rows: readonly MovedRow[]): Pr
       deferrals.map(({ ends }) => ends),
     )
   }
-  const adders = rows.filter(({ added }) => added !== null)
-  if (adders.length > 0) {
-    const names = adders.map(({ index }) => rowName(index))
+  const producers = rows.filter(({ added }) => added !== null)
+  if (producers.length > 0) {
+    const names = producers.map(({ index }) => rowName(index))
     await db.run(
       sql.producer.advance,
       key,
       names,
-      adders.map(({ added }) => added),
+      producers.map(({ added }) => added),
     )
   }
   const rejected = rows.filter(({ status }) => STATUS_CODE[status] >= REJECTED)

@@ -36,7 +36,7 @@ import {
 } from './moved-tasks.ts'
 import type { Tasks } from './tasks.ts'
 
-const EMPTY: TaskPart = { task: null, rows: [], backlog: [], files: [], next: null }
+const EMPTY_PART: TaskPart = { task: null, rows: [], backlog: [], files: [], next: null }
 const NO_ROWS = { createdAt: 0, total: 0 }
 /** No part has this cursor. */
 const NEVER = '-'
@@ -111,7 +111,7 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
     const sealed = await this.#sealed(id, transfer)
     if (!sealed) return null
     const after = Number(cursor.slice(1))
-    if (cursor === '') return { ...EMPTY, task: readHead(sealed.header), next: 'r0' }
+    if (cursor === '') return { ...EMPTY_PART, task: readHead(sealed.header), next: 'r0' }
     if (cursor.startsWith('r')) return this.#rows(sealed, after)
     if (cursor.startsWith('b')) return this.#backlog(sealed, after)
     return this.#file(sealed, after)
@@ -160,7 +160,7 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
     const head = part.task ? writeHead(part.task.spec, part.task.progress) : { header: [], rows: [] }
     const about = part.task ? NO_ROWS : await this.#about(hidden[0])
     // Without a header this is not the next part, so the script stores nothing.
-    const { cursor: at, ...stored } = about ? { ...part, cursor } : { ...EMPTY, cursor: NEVER }
+    const { cursor: at, ...stored } = about ? { ...part, cursor } : { ...EMPTY_PART, cursor: NEVER }
     const args: Argument[] = [now, transfer, TRANSFER_PAGES_KEPT, at, stored.next ?? '']
     args.push(head.header.length, ...head.header)
     args.push(...argumentsOf(id, stored, head.rows, about ?? NO_ROWS))
@@ -212,7 +212,7 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
 
   async #rows({ keys, header }: Sealed, first: number): Promise<TaskPart> {
     const count = Math.min(TASK_PART_ROWS, Number(header.total) - first)
-    if (count <= 0) return { ...EMPTY, next: 'b0' }
+    if (count <= 0) return { ...EMPTY_PART, next: 'b0' }
     const indexes = Array.from({ length: count }, (_, i) => first + i)
     const [bytes, [created, ...values]] = await Promise.all([
       this.#records(keys, first, count),
@@ -224,21 +224,21 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
     })
     const lengths = read.map(({ args, source }) => (args?.length ?? 0) + (source?.length ?? 0))
     const rows = read.slice(0, countWithin(lengths, TASK_PART_LENGTH))
-    return { ...EMPTY, rows, next: `r${first + rows.length}` }
+    return { ...EMPTY_PART, rows, next: `r${first + rows.length}` }
   }
 
   /** Finds the entries of rows with a place of their own, which are valid while their row is in the backlog in their run. */
   async #backlog({ keys, header }: Sealed, first: number): Promise<TaskPart> {
     for (let from = first; ; from += ENTRIES) {
       const entries = await this.server.call((client) => client.lrange(keys[4] as string, from, from + ENTRIES - 1))
-      if (entries.length === 0) return { ...EMPTY, next: 'f-1' }
+      if (entries.length === 0) return { ...EMPTY_PART, next: 'f-1' }
       const own = entries.flatMap((entry) => readOwnEntry(entry) ?? [])
       const records = await Promise.all(own.map(({ index }) => this.#records(keys, index, 1)))
       const backlog = own.filter(({ run }, i) => {
         const record = readRecord(records[i] as Buffer, 0, Number(header.createdAt))
         return record.location === 'backlog' && record.status === 'enqueued' && record.run === run
       })
-      if (backlog.length > 0) return { ...EMPTY, backlog, next: `b${from + ENTRIES}` }
+      if (backlog.length > 0) return { ...EMPTY_PART, backlog, next: `b${from + ENTRIES}` }
     }
   }
 
@@ -247,9 +247,9 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
     const fields = await this.server.call((client) => client.hkeys(key))
     const indexes = fields.filter((field) => field !== 'bytes').map(Number)
     const index = indexes.sort((a, b) => a - b).find((one) => one > after)
-    if (index === undefined) return EMPTY
+    if (index === undefined) return EMPTY_PART
     const bytes = await this.server.call((client) => client.hgetBuffer(key, String(index)))
-    return { ...EMPTY, files: bytes ? [{ index, bytes }] : [], next: `f${index}` }
+    return { ...EMPTY_PART, files: bytes ? [{ index, bytes }] : [], next: `f${index}` }
   }
 
   #records(keys: readonly string[], first: number, count: number): Promise<Buffer> {

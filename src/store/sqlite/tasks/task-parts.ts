@@ -1,7 +1,7 @@
 /** Reads the parts of a sealed task. A cursor is `r` (rows), `b` (backlog) or `f` (files), and after which of them to continue. */
 
 import { countWithin, TASK_PART_LENGTH, TASK_PART_ROWS, type TaskPart } from '../../contract.ts'
-import { type DeferralRow, EMPTY, type MessageRow, movedRows } from '../../sql/moved-task.ts'
+import { type DeferralRow, EMPTY_PART, type MessageRow, movedRows } from '../../sql/moved-task.ts'
 import { rowName } from '../../sql/producer.ts'
 import type { EventRow } from '../../sql/task-row.ts'
 import type { Database } from '../file/database.ts'
@@ -12,8 +12,8 @@ export function readTaskPart(db: Database, key: number, cursor: string): TaskPar
   if (cursor.startsWith('r')) return rowsAfter(db, key, after)
   if (cursor.startsWith('b')) return backlogAfter(db, key, after)
   const file = db.first<{ idx: number; bytes: Uint8Array | ArrayBuffer }>(sql.moving.file, key, after)
-  if (!file) return EMPTY
-  return { ...EMPTY, files: [{ index: file.idx, bytes: new Uint8Array(file.bytes) }], next: `f${file.idx}` }
+  if (!file) return EMPTY_PART
+  return { ...EMPTY_PART, files: [{ index: file.idx, bytes: new Uint8Array(file.bytes) }], next: `f${file.idx}` }
 }
 
 function rowsAfter(db: Database, key: number, after: number): TaskPart {
@@ -21,7 +21,7 @@ function rowsAfter(db: Database, key: number, after: number): TaskPart {
   const lengths = read.map(({ args, source }) => (args?.length ?? 0) + (source?.length ?? 0))
   const some = read.slice(0, countWithin(lengths, TASK_PART_LENGTH))
   const last = some.at(-1)
-  if (!last) return { ...EMPTY, next: `b${-(2 ** 50)}` }
+  if (!last) return { ...EMPTY_PART, next: `b${-(2 ** 50)}` }
   const range = [key, some[0]?.idx ?? 0, last.idx] as const
   const rows = movedRows(
     some,
@@ -33,7 +33,7 @@ function rowsAfter(db: Database, key: number, after: number): TaskPart {
       JSON.stringify(some.map(({ idx }) => rowName(idx))),
     ),
   )
-  return { ...EMPTY, rows, next: `r${last.idx}` }
+  return { ...EMPTY_PART, rows, next: `r${last.idx}` }
 }
 
 function backlogAfter(db: Database, key: number, after: number): TaskPart {
@@ -44,6 +44,10 @@ function backlogAfter(db: Database, key: number, after: number): TaskPart {
     TASK_PART_ROWS,
   )
   const last = rows.at(-1)
-  if (!last) return { ...EMPTY, next: 'f-1' }
-  return { ...EMPTY, backlog: rows.map(({ idx, run, text }) => ({ index: idx, run, text })), next: `b${last.position}` }
+  if (!last) return { ...EMPTY_PART, next: 'f-1' }
+  return {
+    ...EMPTY_PART,
+    backlog: rows.map(({ idx, run, text }) => ({ index: idx, run, text })),
+    next: `b${last.position}`,
+  }
 }

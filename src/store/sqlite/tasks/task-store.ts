@@ -10,7 +10,7 @@ import {
   type TaskStore,
   type TrackedPush,
 } from '../../contract.ts'
-import { UNKNOWN } from '../../sql/producer.ts'
+import { UNKNOWN_TASK } from '../../sql/producer.ts'
 import { ELSEWHERE, OPEN, STATUS_CODE, WINDOW, written } from '../../sql/task-row.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
@@ -39,7 +39,7 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
 
   readonly addRows: TaskStore['addRows'] = (task, producer, from, rows, now, last) =>
     this.file.write((db) => {
-      const answer = change(db, task, now, UNKNOWN, (ledgers, ledger) =>
+      const answer = change(db, task, now, UNKNOWN_TASK, (ledgers, ledger) =>
         db.get(Adding).add(ledgers, ledger, { producer, from, rows, now, last }),
       )
       db.checkRoom()
@@ -47,9 +47,9 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
     })
 
   readonly openAdding: TaskStore['openAdding'] = (task, producer, now, instead) =>
-    this.#change(task, now, UNKNOWN, (db, _, ledger) => db.get(Adding).open(ledger, producer, instead))
+    this.#change(task, now, UNKNOWN_TASK, (db, _, ledger) => db.get(Adding).open(ledger, producer, instead))
   readonly endAdding: TaskStore['endAdding'] = (task, producer, now, interrupted = false) =>
-    this.#change(task, now, UNKNOWN, (db, _, ledger) => db.get(Adding).end(ledger, producer, interrupted))
+    this.#change(task, now, UNKNOWN_TASK, (db, _, ledger) => db.get(Adding).end(ledger, producer, interrupted))
   readonly change: TaskStore['change'] = (id, change, now) =>
     this.#change(id, now, null, (db, _, { task }) => db.get(Runs).change(task, change))
   readonly revokeLinks: TaskStore['revokeLinks'] = (id) =>

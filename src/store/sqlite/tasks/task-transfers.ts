@@ -2,7 +2,7 @@
 
 import { taskExists } from '../../../job/task-exists.ts'
 import { EVENT_STATUSES, type MovedRow, movingSets, type TaskPart, type TaskTransferStore } from '../../contract.ts'
-import { DEFERRALS, EMPTY, headOf, LOCATION, type Moving, PRODUCER_STATE, pageOf } from '../../sql/moved-task.ts'
+import { DEFERRALS, EMPTY_PART, headOf, LOCATION, type Moving, PRODUCER_STATE, pageOf } from '../../sql/moved-task.ts'
 import { BEHIND } from '../../sql/next-jobs.ts'
 import { rowName } from '../../sql/producer.ts'
 import { STATUS_CODE, written } from '../../sql/task-row.ts'
@@ -76,7 +76,9 @@ export abstract class SqliteTaskTransferStore extends SqliteTransferStore implem
       const moving = db.first<Moving>(sql.moving.find, id)
       const task = db.first<TaskRow & { due_at: number | null }>(sql.moving.task, id)
       if (!task || moving?.transfer !== transfer || moving.cursor !== null) return null
-      return cursor === '' ? { ...EMPTY, task: readHead(db, task), next: 'r-1' } : readTaskPart(db, task.key, cursor)
+      return cursor === ''
+        ? { ...EMPTY_PART, task: readHead(db, task), next: 'r-1' }
+        : readTaskPart(db, task.key, cursor)
     })
 
   readonly dropTask: TaskTransferStore['dropTask'] = async (id, transfer) => {
