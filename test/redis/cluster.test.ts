@@ -78,6 +78,7 @@ onRedis('a Redis Cluster', () => {
   test('an address that belongs to another cluster now leads to no master', async ({ onTestFinished }) => {
     const stranger = await startClusterOfOne()
     onTestFinished(() => stranger.remove())
+    await until(async () => /cluster_state:ok/.test(String(await stranger.ask('CLUSTER', 'INFO'))))
     const options = readRedisUrl(cluster.url('moved-away'))
     const write = async () => {
       const server = new Server(options)
