@@ -28,7 +28,7 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL', Record<st
     'test/cron': { rest: 'full' },
     'test/dashboard': { rest: 'full', fast: ['job'], nightly: ['overlap'] },
     'test/demo': { rest: 'full' },
-    'test/docs': { rest: 'full', nightly: ['nestjs', 'nestjs-11', 'nextjs-bundled', 'site'] },
+    'test/docs': { rest: 'full', nightly: ['nestjs', 'nestjs-11', 'nextjs-bundled', 'runtimes', 'site'] },
     'test/engine': {
       rest: 'fast',
       full: ['cron', 'large-batches', 'lease', 'ordered-crash', 'ordered-faults', 'signals', 'threads', 'trouble'],

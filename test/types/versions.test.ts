@@ -25,12 +25,9 @@ test.each([
     const user = project()
     expect(user.compile(compiler, ['--version'])).toContain(`Version ${version}.`)
     expect(user.compile(compiler, ['--declaration'])).toBe('')
+    expect(user.compile(compiler, ['--exactOptionalPropertyTypes'])).toBe('')
   },
 )
-
-test('they are also found with exactOptionalPropertyTypes', { timeout: 60_000 }, () => {
-  expect(project().compile('typescript', ['--exactOptionalPropertyTypes'])).toBe('')
-})
 
 test('a mistake in a file of this folder is reported', { timeout: 60_000 }, () => {
   const user = project()
