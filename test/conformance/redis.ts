@@ -4,6 +4,9 @@ import { leastRights } from '../redis/least-rights.ts'
 import { emptyServer, type RedisServer } from '../redis/server.ts'
 import type { StoreFactory } from './factory.ts'
 
+/** Returns whether a key is one that an empty store does not have. */
+const isContent = (key: string) => /hk:(?!queues$|leases$|renewals$|owner:|machine:)/.test(key)
+
 /** A database of its own for each store. `query`: options of the store's URL; `rights`: of the user that logs in. */
 export function redis(
   query = '',
@@ -23,7 +26,7 @@ export function redis(
         url: `redis://app:secret@127.0.0.1:${port}/${database}${query}`,
         async contents() {
           const [, keys = []] = await stringsOf(port, ['SELECT', String(database)], ['KEYS', '*'])
-          return keys.filter((key) => /hk:(?!queues$|leases$|renewals$|owner:|machine:)/.test(key))
+          return keys.filter(isContent)
         },
         async disturb() {
           await stringsOf(port, ['SCRIPT', 'FLUSH'])
@@ -61,7 +64,7 @@ export function redisCluster(): StoreFactory {
       return {
         url: `redis+cluster://127.0.0.1:${node.port}?namespace=${namespace}`,
         async contents() {
-          return (await own()).filter((key) => /hk:(?!queues$|leases$|renewals$|owner:|machine:)/.test(key))
+          return (await own()).filter(isContent)
         },
         async disturb() {
           await node.ask('SCRIPT', 'FLUSH')

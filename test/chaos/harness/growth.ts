@@ -11,7 +11,7 @@ export interface Growth {
   unit: Unit
   start: number
   end: number
-  /** Of an hour. */
+  /** The growth in an hour. */
   slope: number
   /** `hours`: statistics, which are deleted only after hours or days. */
   verdict: 'flat' | 'grows' | 'hours'

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { hasCode } from '../../../job/errors.ts'
 import type { OrderedStore, ShardUpdate } from '../../contract.ts'
 import { BlockingConnections, StopSignal } from '../server/blocking-connections.ts'
-import { closedError } from '../server/connection.ts'
+import { closedError } from '../server/errors.ts'
 import { type Server, StorePart } from '../server/server.ts'
 
 /** The longest wait of one command: when its client is gone it may consume a notification until then. */

@@ -1,6 +1,7 @@
 /** Connections for commands that block on the server. */
 
-import { type Connection, maybeDone } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { maybeDone } from './errors.ts'
 import type { Server } from './server.ts'
 
 /** The time between two attempts to end a blocking command. */

@@ -7,7 +7,7 @@ import { createConnection } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import type { RedisOptions } from 'ioredis'
-import { REFUSED } from './error-kinds.ts'
+import { REFUSED } from './errors.ts'
 import type { ClusterNode, ClusterNodes, RedisStoreOptions } from './url.ts'
 
 interface Question {

@@ -2,7 +2,7 @@
 
 import { HighkiqError, PushError, type Refusal } from '../../../job/errors.ts'
 import { inSteps, type PushStep } from '../../../job/push-steps.ts'
-import { maybeDone } from './connection.ts'
+import { maybeDone } from './errors.ts'
 import type { Server } from './server.ts'
 
 /** Makes a PushError of an error of the store. */

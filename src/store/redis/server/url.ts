@@ -12,7 +12,7 @@ export interface ClusterNode {
 
 /** The nodes of a cluster that may be asked for the others. */
 export interface ClusterNodes {
-  /** Those of the URL. */
+  /** The nodes that the URL names. */
   seeds: readonly ClusterNode[]
   /** The node that answered last, and the nodes that it named. They are asked before `seeds`. */
   known: readonly ClusterNode[]
