@@ -28,7 +28,7 @@ export function reportError(thrown: unknown): number {
     say(thrown.details ? `${thrown.message}:\n${thrown.details}` : thrown.message)
     return thrown.exitCode
   }
-  if (isHighkiqError(thrown)) {
+  if (thrown instanceof HighkiqError) {
     const wantsStacks = ['debug', 'trace'].includes(io().env.HIGHKIQ_LOG_LEVEL ?? '')
     say(wantsStacks ? inspect(thrown) : messageWithFlags(thrown))
     // After rows were stored, a broken file is not a usage error.
@@ -41,13 +41,6 @@ export function reportError(thrown: unknown): number {
 
 function say(text: string): void {
   io().stderr.write(`highkiq: ${text}\n`)
-}
-
-/** Compares names, too, so that errors of another copy of this package count. */
-function isHighkiqError(thrown: unknown): thrown is HighkiqError {
-  return (
-    thrown instanceof HighkiqError || (thrown instanceof Error && ['HighkiqError', 'PushError'].includes(thrown.name))
-  )
 }
 
 // ------------------------------------------------------------------------------------------- values of options

@@ -2,10 +2,11 @@ import type { AppPort } from '../app/port.ts'
 import { isProgress, type Progress } from '../job/context.ts'
 import { type Duration, dueAt } from '../job/duration.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
+import { KIND } from '../job/instance-of.ts'
 import { checkOptions } from '../job/options.ts'
 import type { Entry, SetName, Swap } from '../store/contract.ts'
 import { addedToQueue, changed, deleted, isOver, killed, notifyDeath, notifyOver, trimDead } from './actions.ts'
-import { JobRecord, KIND } from './record.ts'
+import { JobRecord } from './record.ts'
 
 export interface KillOptions {
   /** Whether to call the death handlers. */

@@ -1,10 +1,11 @@
 /** Ids of ordered queues as jobs that a search finds: those that wait, and those in the morgue. */
 
 import type { AppPort } from '../app/port.ts'
+import { KIND } from '../job/instance-of.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
 import { type MorgueEntry, ORDERED_PAGE, type OrderedPage, type OrderedWaiting, type Store } from '../store/contract.ts'
 import { added, type BulkResult } from './bulk.ts'
-import { JobRecord, KIND } from './record.ts'
+import { JobRecord } from './record.ts'
 import {
   isIn,
   type JobAction,

@@ -1,4 +1,5 @@
 import { inflateSync } from 'node:zlib'
+import { isInstanceOf, KIND } from '../job/instance-of.ts'
 import { isObject, parseJson } from '../job/json.ts'
 import { readTime, type Time } from '../job/payload.ts'
 import { baseQueue, priorityOf } from '../job/priority.ts'
@@ -7,9 +8,6 @@ import { displayOf } from './display.ts'
 /** A larger backtrace is not unpacked, so that it can't fill the memory. */
 const MOST_BYTES = 1_000_000
 
-/** The members that a class of records reads. */
-export const KIND: unique symbol = Symbol.for('highkiq.record')
-
 /**
  * A job read from its stored text, whichever program wrote it. Its properties never throw: a missing field is null or
  * empty. A text that is not valid JSON is its own only argument, as in Sidekiq.
@@ -17,13 +15,9 @@ export const KIND: unique symbol = Symbol.for('highkiq.record')
 export class JobRecord {
   static readonly [KIND]: string = 'job'
 
-  /** Also true for a record of another copy of this package: a bundler may make several. */
   static [Symbol.hasInstance](value: unknown): boolean {
-    for (let one = (value as object | null)?.constructor; one; one = Object.getPrototypeOf(one)) {
-      // biome-ignore lint/complexity/noThisInStatic: each subclass has a kind of its own
-      if ((one as Partial<typeof JobRecord>)[KIND] === this[KIND]) return true
-    }
-    return false
+    // biome-ignore lint/complexity/noThisInStatic: each subclass has a kind of its own
+    return isInstanceOf(this, value)
   }
 
   /** The text of the job exactly as the store keeps it. */

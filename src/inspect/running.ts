@@ -1,8 +1,9 @@
 import type { AppPort } from '../app/port.ts'
+import { KIND } from '../job/instance-of.ts'
 import { type Payload, readPayload } from '../job/payload.ts'
 import type { RunningJob, Store } from '../store/contract.ts'
 import { runningInOthers } from './process.ts'
-import { JobRecord, KIND } from './record.ts'
+import { JobRecord } from './record.ts'
 import { pages } from './walk.ts'
 
 /** A running job as its process showed it last: up to 10 seconds ago, its progress about a second ago. */

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import {
   BatchFailure,
   BusinessFailure,
@@ -46,6 +46,22 @@ test.each([
   [undefined, undefined],
 ])('%o says %o', (thrown, verdict) => {
   expect(verdictOf(thrown)).toBe(verdict)
+})
+
+test('instanceof is true for the errors of another copy of the package, and each class has its own', async () => {
+  vi.resetModules()
+  const other = await import('./errors.ts')
+  expect(other.HighkiqError).not.toBe(HighkiqError)
+  const theirs = [new other.HighkiqError('NO_RESULT', 'none'), new other.PushError('lost', ['a'], true)]
+  expect(theirs.map((error) => error instanceof HighkiqError)).toEqual([true, true])
+  expect(theirs.map((error) => error instanceof PushError)).toEqual([false, true])
+  class Ours extends HighkiqError {}
+  expect([new Ours('NO_RESULT', 'none') instanceof Ours, theirs[0] instanceof Ours]).toEqual([true, false])
+  expect(new Ours('NO_RESULT', 'none') instanceof HighkiqError).toBe(true)
+  const others: unknown[] = [null, undefined, 'text', {}, Object.create(null), { constructor: null }, new Error('x')]
+  for (const value of others) {
+    expect(value instanceof HighkiqError).toBe(false)
+  }
 })
 
 test('a business failure carries its code and field', () => {

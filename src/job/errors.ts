@@ -3,14 +3,22 @@
  *
  * There are two kinds. Highkiq throws `HighkiqError`s, with a stable `code` and a message that says what to do. A handler
  * throws `BusinessFailure`, `BatchFailure`, `Discard`, `Kill`, `Snooze` or `Release` to say how its job ended. Both are
- * recognised by `code`, never by `instanceof`, so a second copy of the package in node_modules does not matter.
+ * recognised also when they come from a second copy of the package, by `KIND` and by the member `highkiq`.
  */
 
 import { type ErrorCode, STATUS } from './error-codes.ts'
+import { isInstanceOf, KIND } from './instance-of.ts'
 
 export type { ErrorCode }
 
 export class HighkiqError extends Error {
+  static readonly [KIND]: string = 'error'
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: each subclass has a kind of its own
+    return isInstanceOf(this, value)
+  }
+
   readonly code: ErrorCode
   readonly details?: Record<string, unknown>
 
@@ -71,6 +79,7 @@ export interface PushParts {
  * confirmed them. `pushed` are jobs of the same call that are certainly stored.
  */
 export class PushError extends HighkiqError {
+  static override readonly [KIND] = 'push-error'
   readonly jids: string[]
   readonly maybePushed: boolean
   readonly notPushed: string[]
