@@ -7,7 +7,7 @@ import { isObject } from '../job/json.ts'
 import { given } from '../job/options.ts'
 import type { Batches } from './batches.ts'
 import type { OpenBatch } from './create.ts'
-import type { BatchCallback, BatchOptions, FlowJob } from './options.ts'
+import type { BatchCallback, BatchOptions, FlowJob, FlowOptions } from './options.ts'
 
 /** The most levels of a flow that are read; hq.flow takes fewer. */
 const MOST_LEVELS = 1000
@@ -39,6 +39,13 @@ export interface JsonBatch extends Pick<BatchOptions, 'description' | 'data'> {
   onDeath?: JsonCallback
 }
 
+/** The job of a flow that runs last, with its children, and the option `keep` of the flow. */
+export interface JsonFlow {
+  class: string
+  keep?: string | number
+  [member: string]: unknown
+}
+
 /** Creates a batch. @throws what hq.batch throws; the error of a job names its place */
 export async function pushBatch(hq: BatchApp, body: JsonBatch): Promise<Ids & { bid: string }> {
   const { jobs, onSuccess, onComplete, onDeath, ...options } = body
@@ -59,13 +66,18 @@ export async function addJobs(hq: BatchApp, bid: string, jobs: readonly unknown[
   return collected.ids
 }
 
-/** Returns the flow that JSON describes, and all of its jobs. @throws INVALID_REQUEST */
-export function flowOf(body: unknown): { flow: FlowJob; jobs: { class: string }[] } {
+/** Returns the flow that JSON describes, its options and all of its jobs. @throws INVALID_REQUEST */
+export function flowOf({ keep, ...root }: JsonFlow): {
+  flow: FlowJob
+  options: FlowOptions
+  jobs: { class: string }[]
+} {
   const jobs: { class: string }[] = []
   const nodeOf = (body: unknown, path: string, depth = 1): FlowJob => {
     if (depth > MOST_LEVELS) throw invalidFlow('the flow has too many levels of children')
     if (!isObject(body)) throw invalidFlow(`${path} must be an object, for example { class: 'Render', args: [1] }`)
     const { children, onChildFailure, args = [], ...job } = body
+    if (job.keep !== undefined) throw invalidFlow(`keep belongs to the outermost job of a flow (found in ${path})`)
     if (children !== undefined && !Array.isArray(children))
       throw invalidFlow(`${path}.children must be an array of jobs`)
     const push = pushOf(job)
@@ -77,7 +89,7 @@ export function flowOf(body: unknown): { flow: FlowJob; jobs: { class: string }[
       children: (children ?? []).map((child, i) => nodeOf(child, `${path}.children[${i}]`, depth + 1)),
     }
   }
-  return { flow: nodeOf(body, 'the flow'), jobs }
+  return { flow: nodeOf(root, 'the flow'), options: given({ keep: keep as FlowOptions['keep'] }), jobs }
 }
 
 class Collected {

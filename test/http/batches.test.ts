@@ -190,6 +190,22 @@ test('a flow is pushed, and a wrong one is refused', async () => {
   expect(await message(deep)).toMatch(/levels/)
 })
 
+test('a flow over HTTP is kept as long as its option keep says, which only the outermost job may have', async () => {
+  const t = api()
+  const leaf = { class: 'Render', args: [] }
+  const push = (json: unknown) => t.call('POST', '/api/v1/flows', { json })
+  const { bid } = (await push({ class: 'Publish', children: [leaf], keep: '5m' })).body
+  const batch = await t.hq.store.batches.find(bid)
+  expect(batch?.keep).toBe(300_000)
+  expect(batch?.job?.text).toContain('"class":"Publish"')
+  expect(batch?.job?.text).not.toContain('keep')
+  const message = async (json: unknown) => (await push(json)).body.error.message
+  expect(await message({ class: 'Publish', children: [leaf], keep: 'soon' })).toMatch(/keep must be a time above 0/)
+  expect(await message({ class: 'Publish', children: [{ ...leaf, keep: 60 }] })).toBe(
+    'keep belongs to the outermost job of a flow (found in the flow.children[0])',
+  )
+})
+
 test('a job of a batch that waits since an earlier push with its jid exists, and is not in the batch', async () => {
   const t = api()
   t.hq.job('Work', async () => {})

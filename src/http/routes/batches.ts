@@ -114,8 +114,8 @@ export const BATCH_ROUTES: Route[] = [
     answers: { 201: answer('FlowPushed', 'Stored') },
     async run(call) {
       refuseKey(call)
-      const { flow, jobs } = flowOf(await bodyOf(call, NewFlow))
-      const push = async () => (await call.hq.flow(flow)) ?? { jid: null, bid: null }
+      const { flow, options, jobs } = flowOf(await bodyOf(call, NewFlow))
+      const push = async () => (await call.hq.flow(flow, options)) ?? { jid: null, bid: null }
       const made = ({ jid, bid }: { jid: string | null; bid: string | null }) => {
         return { count: jid === null ? 0 : jobs.length, ids: idsOf({ bid, jid }) }
       }

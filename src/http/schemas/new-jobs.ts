@@ -86,6 +86,10 @@ export const NewFlow = s.described(
     args: s.optional(s.anyList),
     children: s.described(s.optional(s.list(s.anyObject)), 'the jobs that run before it, each like this object'),
     onChildFailure: s.optional(s.oneOf(['fail', 'ignore', 'wait'])),
+    keep: s.described(
+      s.optional(v.union([s.text, s.number])),
+      "how long results are kept: seconds or '30d'; only here, not in children",
+    ),
   }),
   'Other members are options, as of a new job.',
 )
