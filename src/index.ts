@@ -87,7 +87,6 @@ export type { RetryDelay } from './job/backoff.ts'
 export type { Chain, Middleware } from './job/chain.ts'
 export type {
   AbortCode,
-  AttemptMessage,
   BatchOfJob,
   ChildResult,
   DeferOptions,
@@ -122,6 +121,7 @@ export {
 export type { KeepFinished, KeepFinishedOptions } from './job/keep-finished.ts'
 export type { JobLimit, LimitKind, LimitOptions, LimitSettings, NamedLimit, WithinOptions } from './job/limit.ts'
 export type { BareLogger, Logger, LogLine } from './job/logger.ts'
+export type { AttemptMessage } from './job/messages.ts'
 export type { Payload, Sidekiq, Wire } from './job/payload.ts'
 export type { ContextOptions, ContextStorage } from './job/push-contexts.ts'
 export type { Jid } from './job/result.ts'

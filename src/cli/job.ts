@@ -112,13 +112,14 @@ function timelineOf(
   { state, job, at, worker, event }: Omit<JobView, 'timeline'>,
   startedAt: Date | null | undefined,
 ): JobView['timeline'] {
+  // Of the same millisecond, what happens first.
   const times: [Date | null | undefined, string][] = [
     [job?.createdAt, 'was created'],
     [job?.enqueuedAt, 'entered its queue'],
+    [worker?.startedAt ?? startedAt ?? event?.startedAt, 'started'],
+    ...[...(job?.messages ?? []), ...(event?.messages ?? [])].map(({ at, text }): [Date, string] => [at, text]),
     [job?.failedAt, 'failed'],
     [job?.retriedAt, 'failed again'],
-    [worker?.startedAt ?? startedAt ?? event?.startedAt, 'started'],
-    ...(event?.messages ?? []).map(({ at, text }): [Date, string] => [at, text]),
     [event?.finishedAt, `ended: ${event?.status}`],
     [at, TIMES[state] ?? ''],
   ]

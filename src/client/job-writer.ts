@@ -4,7 +4,7 @@ import { checkArgs, checkReadable } from '../job/args.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
 import type { Logger } from '../job/logger.ts'
-import { floatsOf, newJid, type Payload, timeOf, writePayload } from '../job/payload.ts'
+import { editPayload, floatsOf, newJid, type Payload, timeOf, writePayload } from '../job/payload.ts'
 import { baseQueue } from '../job/priority.ts'
 import { mayKeepResult } from '../job/result.ts'
 import { type JobLock, jidLock, readUnique } from '../job/unique.ts'
@@ -119,6 +119,12 @@ export class JobWriter {
       )
     }
     log.warn({ class: job, bytes }, 'large job: store the data elsewhere and pass its id')
+  }
+
+  /** Weighs a stored job with other arguments. The messages of its handler do not count. @throws ARGS_TOO_LARGE */
+  weighEdited(job: string, text: string): void {
+    if (text.length <= this.#options.maxArgsBytes.warn) return
+    this.weigh(job, editPayload(text, { hk_messages: undefined }))
   }
 
   json(args: unknown[]): string {

@@ -171,7 +171,7 @@ function editedText({ client }: AppPort, text: string, args: unknown[]): string 
     : client.writer.sealed({ ...job, args }).args
   const edited = editPayload(text, { args: stored }, client.wire)
   checkReadable(edited, job.class)
-  client.writer.weigh(job.class, edited)
+  client.writer.weighEdited(job.class, edited)
   return edited
 }
 

@@ -1,6 +1,7 @@
 import { inflateSync } from 'node:zlib'
 import { isInstanceOf, KIND } from '../job/instance-of.ts'
 import { isObject, parseJson } from '../job/json.ts'
+import { readMessages } from '../job/messages.ts'
 import { readTime, type Time } from '../job/payload.ts'
 import { baseQueue, priorityOf } from '../job/priority.ts'
 import { displayOf } from './display.ts'
@@ -123,6 +124,11 @@ export class JobRecord {
 
   get backtrace(): string[] | null {
     return readBacktrace(this.payload.error_backtrace)
+  }
+
+  /** The messages that its handler added in attempts that have ended; those of a tracked job are in its event. */
+  get messages(): { at: Date; text: string }[] {
+    return readMessages(this.payload.hk_messages).map(({ at, text }) => ({ at: new Date(at), text }))
   }
 
   /** Seconds since it entered its queue, otherwise since it was created; 0 when neither time is known. */

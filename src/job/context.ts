@@ -1,6 +1,7 @@
 import type { Duration } from './duration.ts'
 import { HighkiqError, invalidOption } from './errors.ts'
 import type { Logger } from './logger.ts'
+import { type AttemptMessage, Messages, together } from './messages.ts'
 import { type ActiveJobEnvelope, isBid, type Payload } from './payload.ts'
 import { baseQueue } from './priority.ts'
 
@@ -71,12 +72,6 @@ export interface ChildResult {
 export interface BatchAccess {
   add(bid: string, work: () => unknown): Promise<void>
   children(bid: string): Promise<ChildResult[]>
-}
-
-/** A message of an attempt. `at` is in milliseconds. */
-export interface AttemptMessage {
-  at: number
-  text: string
 }
 
 /** The parts of a context that all contexts of a worker share. */
@@ -200,8 +195,9 @@ export class JobContext {
   }
 
   /**
-   * Adds a message of at most 2,000 characters to the event of a tracked job; it is stored when the attempt ends. Of more
-   * than 40 messages the first ten and the last thirty are kept. In a job with several rows, `row` is the row of the message
+   * Adds a message of at most 2,000 characters, which is stored when the attempt ends. A tracked job has its messages in its
+   * event. Any other job keeps its messages while the store has the job; `hq.find` and the dashboard show them. Of more than
+   * 40 messages the first ten and the last thirty are kept. In a job with several rows, `row` is the row of the message
    * (0 = first). @throws INVALID_OPTION when there is no such row
    */
   message(text: string, row?: number): void {
@@ -306,32 +302,4 @@ export class JobContext {
 function finite(value: unknown): number {
   const number = Number(value)
   return Number.isFinite(number) ? number : 0
-}
-
-const MOST_MESSAGES = 40
-export const FIRST_MESSAGES = 10
-
-/** The messages of one attempt. Of more than 40 the first ten and the last thirty are kept. */
-class Messages {
-  readonly messages: AttemptMessage[] = []
-  /** The number of messages that were dropped between the first ten and the others. */
-  dropped = 0
-
-  add(message: AttemptMessage): void {
-    if (this.messages.length >= MOST_MESSAGES) {
-      this.messages.splice(FIRST_MESSAGES, 1)
-      this.dropped++
-    }
-    this.messages.push(message)
-  }
-}
-
-/** Merges the messages about one row with those about all rows, in order. */
-function together(all: Messages | undefined, own: Messages | undefined): Messages {
-  if (!all || !own) return all ?? own ?? new Messages()
-  const both = new Messages()
-  both.messages.push(...all.messages, ...own.messages)
-  both.messages.sort((a, b) => a.at - b.at)
-  both.dropped = all.dropped + own.dropped
-  return both
 }

@@ -2,10 +2,9 @@
 
 import { formatPhrase } from '../i18n/phrase.js'
 import { messageOf } from '../job/errors.ts'
+import { cutMessage } from '../job/messages.ts'
 import type { EventRecord, Message } from '../store/contract.ts'
 import { type Language, TASK_TEXTS, type TaskTexts } from './languages/index.ts'
-
-const CHARACTERS = 2000
 
 /** Codes are keys of indexes, and a report of the reasons lists them. */
 const MOST_CODE_CHARACTERS = 200
@@ -15,11 +14,9 @@ export function rowCode(code: string): string {
   return code.slice(0, MOST_CODE_CHARACTERS)
 }
 
-const cut = (text: string) => (text.length > CHARACTERS ? `${text.slice(0, CHARACTERS - 1)}…` : text)
-
 /** Returns the message of `ctx.message` or `hq.tasks.message`. */
 export function appMessage(at: number, text: string): Message {
-  return { at, code: 'message', params: { text: cut(text) } }
+  return { at, code: 'message', params: { text: cutMessage(text) } }
 }
 
 /**
@@ -28,7 +25,7 @@ export function appMessage(at: number, text: string): Message {
  */
 export function errorMessage(at: number, code: 'failed' | 'error' | 'discarded' | 'split', error: unknown): Message {
   const { field } = (code === 'failed' ? error : {}) as { field?: unknown }
-  return { at, code, params: { text: cut(messageOf(error)), ...(typeof field === 'string' ? { field } : {}) } }
+  return { at, code, params: { text: cutMessage(messageOf(error)), ...(typeof field === 'string' ? { field } : {}) } }
 }
 
 /** Returns a message as text. The app's own messages are not translated. */

@@ -2,8 +2,9 @@
 
 import type { AppPort } from '../app/port.ts'
 import type { Job } from '../client/job.ts'
-import { type DeferOptions, FIRST_MESSAGES, type JobContext, type TaskOfJob } from '../job/context.ts'
+import type { DeferOptions, JobContext, TaskOfJob } from '../job/context.ts'
 import { classOf, invalidOption, Kill } from '../job/errors.ts'
+import { FIRST_MESSAGES } from '../job/messages.ts'
 import { meantBy } from '../job/options.ts'
 import { type Payload, splitTaskJid } from '../job/payload.ts'
 import { resultText } from '../job/result.ts'

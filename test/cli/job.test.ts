@@ -20,7 +20,10 @@ async function journey(url: string): Promise<void> {
   const [begun, end] = [gate(), gate()]
   try {
     const Hard = hq.job('Hard', { retry: 2, tags: ['slow'] }, async (ctx, what: string) => {
-      if (what === 'fail') throw new TypeError('broken')
+      if (what === 'fail') {
+        ctx.message('asked for it')
+        throw new TypeError('broken')
+      }
       ctx.progress(1, 4, 'first part')
       begun.open()
       await end.opened
@@ -67,7 +70,7 @@ async function journey(url: string): Promise<void> {
     expect(retried.stdout).toMatch(
       /^state +failed, and waits for a retry\n.*^failures +1\nerror +TypeError: broken\n/ms,
     )
-    expect(retried.stdout).toMatch(/ was created\n.* failed\n.* is due again\n$/s)
+    expect(retried.stdout).toMatch(/ was created\n.* asked for it\n.* failed\n.* is due again\n$/s)
     expect((await shown(url, kept)).view).toMatchObject({
       ...{ state: 'succeeded', result: 42, progress: { done: 21 } },
     })

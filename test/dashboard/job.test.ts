@@ -13,7 +13,9 @@ inBrowser('a job by its jid', (open) => {
     const stopped = new Collector<string>()
     const { page, hq, work } = await open('/', {
       before: ({ hq }) => {
-        hq.job('SyncStock', { retry: 3 }, async ({ signal }, sku: string) => {
+        hq.job('SyncStock', { retry: 3 }, async (ctx, sku: string) => {
+          const { signal } = ctx
+          ctx.message(`asked for <b>${sku}</b>`)
           if (sku === 'bad') throw new TypeError('sku bad is unknown')
           await new Promise((_, abort) => {
             signal.addEventListener('abort', () => {
@@ -55,6 +57,7 @@ inBrowser('a job by its jid', (open) => {
     await find(failing)
     await pill(page, 'Retry 1 of 3')
     await page.locator('.err').getByText('sku bad is unknown').waitFor()
+    await page.locator('.messages').getByText('asked for <b>bad</b>').waitFor()
     await button(page, 'Later…').click()
     await button(page, 'in 7 days').click()
     await page.getByText('1 job runs at another time.').waitFor()

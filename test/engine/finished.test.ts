@@ -84,6 +84,7 @@ test('a finished job runs again by hand, without its result, and is kept again',
   const ran = new Collector<unknown>()
   const job = t.hq.job('Again', { keepFinished: true }, async (ctx) => {
     ran.add([ctx.payload.hk_started, ctx.payload.hk_result])
+    ctx.message(`run ${ran.all.length}`)
     return ran.all.length
   })
   const jid = (await job.performAsync()) as string
@@ -99,6 +100,7 @@ test('a finished job runs again by hand, without its result, and is kept again',
     [undefined, undefined],
     [undefined, undefined],
   ])
+  expect((await t.hq.find(jid)).job?.messages).toMatchObject([{ text: 'run 1' }, { text: 'run 2' }])
   expect(await t.hq.finished.deleteAll()).toMatchObject({ done: 1 })
   expect((await t.hq.find(jid)).state).toBe('unknown')
 })

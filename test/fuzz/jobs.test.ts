@@ -85,7 +85,7 @@ const NAMES = [
     'hk_attempt',
     'hk_started',
   ]),
-  ...['hk_result', 'hk_progress', 'discarded_at', 'priority', '__proto__', 'toJSON', 'then'],
+  ...['hk_result', 'hk_progress', 'hk_messages', 'discarded_at', 'priority', '__proto__', 'toJSON', 'then'],
 ]
 
 /** A job: one of those that are written, or of those that the app pushed; its edits, and where it is put. */

@@ -33,6 +33,7 @@ export async function world() {
       jid: n === 0 ? JID : n.toString(16).padStart(24, '0'),
       args,
       hk_result: { password: SECRET },
+      hk_messages: [{ at: 1, text: JSON.stringify({ password: SECRET }) }],
     })
   const task = await hq.tasks.import(Row, Buffer.from('sku,password\na,x\nb,x\nc,x\n'), {
     name: 'rows.csv',

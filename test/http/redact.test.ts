@@ -1,3 +1,4 @@
+import type { JobContext } from 'highkiq'
 import { expect, test } from 'vitest'
 import { Collector, gate, until } from '../engine/bench.ts'
 import { type Api, api } from './api.ts'
@@ -229,14 +230,16 @@ test('how much a search has scanned does not tell whether a hidden value matches
   expect(await found(jid(count - 200))).toMatchObject({ items: [{ jid: jid(count - 200) }], scanned: 200 })
 })
 
-test('JSON in the message of an error is redacted wherever the message is shown', async () => {
+test('JSON in a message of an error or of a handler is redacted wherever the message is shown', async () => {
   const t = api({ redact: RULES })
-  const fail = async () => {
-    // The message was cut.
-    throw new Error(`refused: {"user":"ann","password":"${SECRET}`)
+  // The text was cut.
+  const refusal = `refused: {"user":"ann","password":"${SECRET}`
+  const fail = async (ctx: JobContext) => {
+    ctx.message(refusal)
+    throw new Error(refusal)
   }
   const Kept = t.hq.job('Kept', { keepResult: 60, retry: 0 }, fail)
-  const Row = t.hq.job('Row', { retry: 0 }, async (_ctx, _row: object) => fail())
+  const Row = t.hq.job('Row', { retry: 0 }, async (ctx, _row: object) => fail(ctx))
   const Sync = t.hq.ordered('Sync', { shards: 1 }, fail)
   const kept = String(await Kept.performAsync())
   const { id } = await t.hq.tasks.create(Row, [[{ n: 1 }]])
@@ -255,6 +258,19 @@ test('JSON in the message of an error is redacted wherever the message is shown'
     expect(text, path).not.toContain(SECRET)
     if (path !== `/tasks/${id}`) expect(text, path).toContain('[redacted]')
   }
+})
+
+test('a rule for the messages of errors also hides those of handlers', async () => {
+  const t = api({ redact: ['error_message'] })
+  const Job = t.hq.job('Job', { retry: 0 }, async (ctx) => {
+    ctx.message(SECRET)
+    throw new Error('no')
+  })
+  const jid = String(await Job.performAsync())
+  await t.work()
+  await until(async () => (await t.hq.find(jid)).state === 'dead')
+  const { job } = (await t.call('GET', `/api/v1/jobs/${jid}`)).body
+  expect(job.messages).toEqual([{ at: expect.any(String), text: '[redacted]' }])
 })
 
 test('the key of a lock is shown encrypted, so that no guess of arguments can be checked by it', async () => {

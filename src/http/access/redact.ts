@@ -4,6 +4,7 @@ import type { SearchView } from '../../inspect/filter.ts'
 import { JobRecord } from '../../inspect/record.ts'
 import { invalidOption } from '../../job/errors.ts'
 import { parseJson, stringifyJson } from '../../job/json.ts'
+import { readMessages } from '../../job/messages.ts'
 import { withoutKeys } from '../../job/unique.ts'
 import type { TaskEvent } from '../../tasks/event.ts'
 import { redactMembers } from './redact-text.ts'
@@ -59,7 +60,11 @@ export class Redaction {
       if (!isJob) return UNREADABLE
       const shown: Record<string, unknown> = this.value(value) as object & Record<string, unknown>
       const { hk_unique: locks } = shown
-      return stringifyJson(typeof locks === 'string' ? { ...shown, hk_unique: withoutKeys(locks, HIDDEN) } : shown)
+      if (typeof locks === 'string') shown.hk_unique = withoutKeys(locks, HIDDEN)
+      if (Array.isArray(shown.hk_messages)) {
+        shown.hk_messages = readMessages(shown.hk_messages).map(({ at, text }) => ({ at, text: this.message(text) }))
+      }
+      return stringifyJson(shown)
     } catch {
       return UNREADABLE
     }

@@ -7,6 +7,7 @@ import type { JobRecord } from '../../inspect/record.ts'
 import { Running } from '../../inspect/running.ts'
 import type { Progress } from '../../job/context.ts'
 import { stringifyJson } from '../../job/json.ts'
+import { MOST_MESSAGES } from '../../job/messages.ts'
 import { splitTaskJid } from '../../job/payload.ts'
 import type { Redaction } from '../access/redact.ts'
 import { dateOf, timeOf } from '../schemas/times.ts'
@@ -111,6 +112,9 @@ export async function detailOf(
     locks: (await locksOf(hq.store, hq.now(), job)).map((lock) => cut(lockKeyOf(lock))),
     hidden: redaction.hides('args', job.args),
     backtrace: seen.backtrace?.slice(0, whole ? undefined : MOST_FRAMES).map((frame) => cut(frame, 2000)) ?? null,
+    messages: seen.messages
+      .slice(0, whole ? undefined : MOST_MESSAGES)
+      .map(({ at, text }) => ({ at, text: cut(text, whole ? longest : LONGEST_MEMBER) })),
     payload: restOf(redaction, seen, longest),
   }
 }
@@ -119,7 +123,9 @@ const MOST_FRAMES = 200
 const SHOWN_ELSEWHERE = ['args', 'error_backtrace']
 
 function restOf(redaction: Redaction, { payload }: JobRecord, longest: number): Record<string, unknown> {
-  const rest = Object.entries(redaction.value(payload)).filter(([name]) => !SHOWN_ELSEWHERE.includes(name))
+  const rest = Object.entries(redaction.value(payload)).filter(
+    ([name, value]) => !SHOWN_ELSEWHERE.includes(name) && !(name === 'hk_messages' && Array.isArray(value)),
+  )
   if (stringifyJson(Object.fromEntries(rest)).length <= longest) return Object.fromEntries(rest)
   return Object.fromEntries(
     rest.slice(0, 100).map(([name, value]) => {

@@ -38,6 +38,9 @@ export const oneOf = v.picklist
 /** A page of items. */
 export const pageOf = <S extends v.GenericSchema>(item: S) => object({ items: list(item), next: orNull(text) })
 
+/** A message of a job or of a row. */
+export const message = object({ at: time, text })
+
 /** A text of a list, which is cut. */
 export const short = v.pipe(text, v.maxLength(300))
 

@@ -57,6 +57,10 @@ export const JobDetail = s.object({
   locks: s.described(s.list(s.text), 'the keys of the locks that it has as a unique job'),
   hidden: s.described(s.boolean, "true: `redact` hides parts of its arguments, so they can't be edited"),
   backtrace: s.described(s.orNull(s.list(s.text)), 'its frames, outermost last; null when none is kept'),
+  messages: s.described(
+    s.list(s.message),
+    'those of `ctx.message`, of attempts that have ended; those of a row are in its event',
+  ),
   payload: s.described(s.anyObject, 'all other members'),
 })
 

@@ -103,7 +103,7 @@ export const TaskEvent = s.object({
   args: s.orNull(s.anyList),
   attempts: s.count,
   code: s.orNull(s.text),
-  messages: s.list(s.object({ at: s.time, text: s.text })),
+  messages: s.list(s.message),
   startedAt: s.orNull(s.time),
   finishedAt: s.orNull(s.time),
   result: s.optional(v.unknown()),

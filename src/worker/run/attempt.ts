@@ -2,7 +2,8 @@
 
 import { JobContext, type Progress, type TaskOfJob } from '../../job/context.ts'
 import type { JobDefinition } from '../../job/definition.ts'
-import { type Payload, readPayload } from '../../job/payload.ts'
+import { type AttemptMessage, messagesAfter } from '../../job/messages.ts'
+import { attemptEnded, type Payload, readPayload } from '../../job/payload.ts'
 import type { FetchedJob, ReleaseSlotEffect } from '../../store/contract.ts'
 import { definitionOf, type Engine } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
@@ -59,4 +60,16 @@ export function openAttempt(engine: Engine, fetched: FetchedJob, slot = 0): Atte
     ended: 0,
     outcome: undefined,
   }
+}
+
+/** Returns what `attemptEnded` does for this attempt, together with its messages. */
+export function membersAtEnd(attempt: Attempt, crashed = false): Partial<Payload> {
+  const messages = ownMessages(attempt)
+  return { ...attemptEnded(attempt.payload, crashed), ...(messages && { hk_messages: messages }) }
+}
+
+/** Returns the messages of the job after this attempt; undefined when it has added none. Those of a row are in its event. */
+export function ownMessages({ payload, ctx }: Attempt): AttemptMessage[] | undefined {
+  if (!ctx.hasMessages || payload.hk_task !== undefined) return undefined
+  return messagesAfter(payload.hk_messages, ctx.messages)
 }

@@ -10,7 +10,7 @@ import { attemptEnded, editPayload, type Payload, readPayload, timeOf } from '..
 import type { Settlement } from '../../store/contract.ts'
 import { definitionOf, type Engine } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
-import type { Attempt } from './attempt.ts'
+import { type Attempt, membersAtEnd } from './attempt.ts'
 import { keepOutcome } from './results.ts'
 import { type RequeueOutcome, requeue, settlement } from './settlements.ts'
 
@@ -23,10 +23,17 @@ export interface Crash {
   outcome: Extract<Outcome, { kind: 'rescued' | 'crashed-out' }>
 }
 
-/** Moves the job to the front of its queue, or to the dead set once it has crashed `maxCrashes` times in a row. */
-export function crashOf(engine: Engine, { queue, text }: { queue: string; text: string }, payload: Payload): Crash {
+/**
+ * Moves the job to the front of its queue, or to the dead set once it has crashed `maxCrashes` times in a row. `changes`
+ * are the members that change in its text.
+ */
+export function crashOf(
+  engine: Engine,
+  { queue, text }: { queue: string; text: string },
+  payload: Payload,
+  changes: Partial<Payload> = attemptEnded(payload, true),
+): Crash {
   const { now, wire } = engine
-  const changes = attemptEnded(payload, true)
   const crashes = changes.hk_crashes as number
   if (crashes < (definitionOf(engine, payload, queue)?.options.maxCrashes ?? MAX_CRASHES)) {
     const to = { to: 'queue', queue, text: editPayload(text, changes), end: 'front' } as const
@@ -51,7 +58,7 @@ export function requeueOrCrash(
   const { fetched, payload, began } = attempt
   const hasCrashed = outcome.kind !== 'not-started' && began > 0 && began <= (engine.fatalAt?.() ?? 0)
   if (!hasCrashed) return requeue(engine, attempt, outcome, end)
-  const crash = crashOf(engine, fetched, payload)
+  const crash = crashOf(engine, fetched, payload, membersAtEnd(attempt, true))
   return settlement(engine, attempt, crash.outcome, crash.to, 0, 0)
 }
 

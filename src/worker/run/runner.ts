@@ -14,13 +14,13 @@ import {
 } from '../../job/errors.ts'
 import type { OverLimit } from '../../job/limit.ts'
 import { meantBy } from '../../job/options.ts'
-import { attemptEnded, timeOf } from '../../job/payload.ts'
+import { timeOf } from '../../job/payload.ts'
 import { allAmong, jidsOf } from '../../job/rows.ts'
 import { answerOfHandler } from '../../job/wait.ts'
 import type { Limit, Settlement } from '../../store/contract.ts'
 import type { Engine, Threads } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
-import type { Attempt } from './attempt.ts'
+import { type Attempt, membersAtEnd } from './attempt.ts'
 import { reportCrashedOut, requeueOrCrash } from './crash.ts'
 import { keepEnd } from './results.ts'
 import { judge } from './retry.ts'
@@ -196,7 +196,7 @@ async function failure(engine: Engine, attempt: Attempt, error: unknown): Promis
   // The options of the wrapped job decide.
   const wrapped = typeof payload.wrapped === 'string' ? engine.definition(payload.wrapped) : undefined
   const hooks = (wrapped ?? definition)?.options
-  const verdict = judge(engine, attempt, { error, now, hooks, changes: attemptEnded(payload) })
+  const verdict = judge(engine, attempt, { error, now, hooks, changes: membersAtEnd(attempt) })
   engine.report(error, {
     context: 'Job raised exception',
     job: verdict.payload,

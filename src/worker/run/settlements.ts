@@ -5,11 +5,11 @@
  * attempt.
  */
 
-import { attemptEnded, editPayload, waitOf } from '../../job/payload.ts'
+import { editPayload, waitOf } from '../../job/payload.ts'
 import type { Branch, Effect, FetchedJob, Limit, Settlement } from '../../store/contract.ts'
 import { type Engine, effectsOf } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
-import type { Attempt } from './attempt.ts'
+import { type Attempt, membersAtEnd } from './attempt.ts'
 import { finishedEntry } from './finished-jobs.ts'
 
 type OutcomeOf<Kind extends Outcome['kind']> = Extract<Outcome, { kind: Kind }>
@@ -63,8 +63,8 @@ export function requeue(
   outcome: RequeueOutcome,
   end: 'front' | 'back' = 'front',
 ): Settlement {
-  const { fetched, payload } = attempt
-  const text = outcome.kind === 'not-started' ? fetched.text : editPayload(fetched.text, attemptEnded(payload))
+  const { fetched } = attempt
+  const text = outcome.kind === 'not-started' ? fetched.text : editPayload(fetched.text, membersAtEnd(attempt))
   return settlement(engine, attempt, outcome, { to: 'queue', queue: fetched.queue, text, end }, 0, 0)
 }
 
@@ -77,7 +77,7 @@ export function awaitsLimit(
 ): Settlement {
   const { fetched, payload, startedAt } = attempt
   const { queue } = fetched
-  const changes = outcome.kind === 'released' ? attemptEnded(payload) : {}
+  const changes = outcome.kind === 'released' ? membersAtEnd(attempt) : {}
   const isUnchanged = outcome.kind === 'not-started' && payload.queue === queue
   const text = isUnchanged ? fetched.text : editPayload(fetched.text, { ...changes, queue })
   const score = (startedAt - (waitOf(payload, startedAt) ?? 0)) / 1000
@@ -87,8 +87,7 @@ export function awaitsLimit(
 
 /** The handler threw a Snooze: the job runs again after `seconds`. */
 export function snoozed(engine: Engine, attempt: Attempt, seconds: number): Settlement {
-  const { fetched, payload } = attempt
-  const text = editPayload(fetched.text, attemptEnded(payload))
+  const text = editPayload(attempt.fetched.text, membersAtEnd(attempt))
   const score = engine.now() / 1000 + seconds
   return settlement(engine, attempt, { kind: 'snoozed', seconds }, { to: 'schedule', text, score }, 0, 0)
 }

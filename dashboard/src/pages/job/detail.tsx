@@ -13,6 +13,7 @@ import { Arguments } from './arguments.tsx'
 import { Backtrace } from './backtrace.tsx'
 import { Json, JsonWell, visible } from './json.tsx'
 import { Life } from './life.tsx'
+import { Messages } from './messages.tsx'
 
 interface JobDetailProps {
   job: JobDetail
@@ -31,6 +32,7 @@ export function JobDetailView({ job, state, path }: JobDetailProps) {
           {t('job.backtrace.none')} <code>backtrace: 20</code>
         </p>
       )}
+      {job.messages.length > 0 && <Messages messages={job.messages} />}
       <Arguments job={job} path={path} />
       <Life job={job} state={state} />
       <Facts job={job} />

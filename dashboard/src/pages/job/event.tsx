@@ -4,11 +4,11 @@ import type { TaskEvent } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { Pill } from '../../components/status.tsx'
 import { When } from '../../components/time.tsx'
-import { messageText } from '../../format/message.ts'
 import { number } from '../../format/number.ts'
-import { duration, exact } from '../../format/time.ts'
+import { duration } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { JsonWell, visible } from './json.tsx'
+import { Messages } from './messages.tsx'
 
 export function EventPanel({ event, task }: { event: TaskEvent; task: string }) {
   const { status, code, messages, attempts, startedAt, finishedAt, number: row, result } = event
@@ -55,27 +55,6 @@ export function EventPanel({ event, task }: { event: TaskEvent; task: string }) 
         {result !== undefined && result !== null && <Value title={t('job.result')} value={result} />}
       </div>
     </section>
-  )
-}
-
-function Messages({ messages }: { messages: TaskEvent['messages'] }) {
-  return (
-    <>
-      <div class="sec">
-        <h3>{t('job.messages')}</h3>
-        <span class="aside">{number(messages.length)}</span>
-      </div>
-      <ol class="messages">
-        {messages.map(({ at: time, text }, i) => (
-          <li key={i}>
-            <span class="when dim" title={exact(time)}>
-              <When at={time} />
-            </span>
-            <bdi>{visible(messageText(text))}</bdi>
-          </li>
-        ))}
-      </ol>
-    </>
   )
 }
 

@@ -1,0 +1,64 @@
+/** The messages of an attempt (`ctx.message`), and those of earlier attempts in the text of a job. */
+
+import { isObject } from './json.ts'
+
+export const MOST_MESSAGES = 40
+export const FIRST_MESSAGES = 10
+const CHARACTERS = 2000
+/** From then on a date has no usual text. */
+const YEAR_10000 = 253_402_300_800_000
+
+/** A message of an attempt. `at` is in milliseconds. */
+export interface AttemptMessage {
+  at: number
+  text: string
+}
+
+/** The messages of one attempt. Of more than 40 the first ten and the last thirty are kept. */
+export class Messages {
+  readonly messages: AttemptMessage[] = []
+  /** The number of messages that were dropped between the first ten and the others. */
+  dropped = 0
+
+  add(message: AttemptMessage): void {
+    if (this.messages.length >= MOST_MESSAGES) {
+      this.messages.splice(FIRST_MESSAGES, 1)
+      this.dropped++
+    }
+    this.messages.push(message)
+  }
+}
+
+/** Merges the messages about one row with those about all rows, in order. */
+export function together(all: Messages | undefined, own: Messages | undefined): Messages {
+  if (!all || !own) return all ?? own ?? new Messages()
+  const both = new Messages()
+  both.messages.push(...all.messages, ...own.messages)
+  both.messages.sort((a, b) => a.at - b.at)
+  both.dropped = all.dropped + own.dropped
+  return both
+}
+
+/** Returns the text of a message as it is stored. */
+export function cutMessage(text: string): string {
+  if (text.length <= CHARACTERS) return text.toWellFormed()
+  // Not half a character at the end.
+  return `${text.slice(0, CHARACTERS - 1).replace(/[\ud800-\udbff]$/, '')}…`.toWellFormed()
+}
+
+/** Returns the member `hk_messages` of a job after an attempt, of which `added` are the messages. */
+export function messagesAfter(kept: unknown, added: readonly AttemptMessage[]): AttemptMessage[] {
+  const all = [...readMessages(kept), ...added.map(({ at, text }) => ({ at, text: cutMessage(text) }))]
+  if (all.length <= MOST_MESSAGES) return all
+  return [...all.slice(0, FIRST_MESSAGES), ...all.slice(FIRST_MESSAGES - MOST_MESSAGES)]
+}
+
+/** Reads the member `hk_messages` of a job, which may have any value, because other programs write jobs, too. */
+export function readMessages(value: unknown): AttemptMessage[] {
+  return Array.isArray(value) ? value.filter(isMessage) : []
+}
+
+function isMessage(value: unknown): value is AttemptMessage {
+  const { at, text } = isObject(value) ? value : {}
+  return typeof text === 'string' && typeof at === 'number' && at >= 0 && at < YEAR_10000
+}
