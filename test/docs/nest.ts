@@ -1,6 +1,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Highkiq } from 'highkiq'
@@ -49,18 +49,27 @@ export function testNest(version: string, list: string): void {
   )
 }
 
-async function runApp(version: string, list: string): Promise<void> {
-  const files = ['app.module.ts', 'configured.ts', 'mail.ts', 'main.ts', 'server.ts', 'mail.test.ts']
-  const { folder } = new Example('docs/nestjs.md', ['tsconfig.json', ...files], (packages) => {
+/** Returns the folder of the app of the page: a file of settings, and the others in `src`. `list` names its packages. */
+export function nestApp(list: string, settings: string, files: string[]): string {
+  const { folder } = new Example('docs/nestjs.md', [settings, ...files], (packages) => {
     installFrameworks(packages, list)
     installPacked(packages)
+    // Jest brings them along.
+    const types = join(packages, '@types/node')
+    if (existsSync(types)) return
     mkdirSync(join(packages, '@types'), { recursive: true })
-    symlinkSync(join(root, 'node_modules/@types/node'), join(packages, '@types/node'))
+    symlinkSync(join(root, 'node_modules/@types/node'), types)
   })
-  const installed = readFileSync(join(folder, 'node_modules/@nestjs/core/package.json'), 'utf8')
-  expect(JSON.parse(installed).version).toMatch(new RegExp(`^${version}\\.`))
   mkdirSync(join(folder, 'src'))
   for (const file of files) renameSync(join(folder, file), join(folder, 'src', file))
+  return folder
+}
+
+async function runApp(version: string, list: string): Promise<void> {
+  const files = ['app.module.ts', 'configured.ts', 'mail.ts', 'main.ts', 'server.ts', 'mail.test.ts']
+  const folder = nestApp(list, 'tsconfig.json', files)
+  const installed = readFileSync(join(folder, 'node_modules/@nestjs/core/package.json'), 'utf8')
+  expect(JSON.parse(installed).version).toMatch(new RegExp(`^${version}\\.`))
   writeFileSync(join(folder, 'src/refused.ts'), REFUSED)
   const tsc = join(folderOf('typescript-5.9'), 'bin/tsc')
   expect(spawnSync(process.execPath, [tsc], { cwd: folder, encoding: 'utf8' }).stdout).toBe('')
