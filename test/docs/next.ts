@@ -10,6 +10,7 @@ const TOKEN = 'only-the-test-knows-it'
 export const FILES = [
   ...['next.config.ts', 'instrumentation.ts', 'lib/jobs.ts'],
   ...['app/layout.tsx', 'app/page.tsx', 'app/actions.ts', 'app/prices/route.ts', 'app/jobs/[[...path]]/route.ts'],
+  'app/prices/route.test.ts',
 ]
 
 /** The packages of the app. With the compiler, the build checks the types of the page. */
@@ -55,6 +56,13 @@ export function build(folder: string, ...flags: string[]): void {
   expect(stderr).toBe('')
   expect(stdout).not.toMatch(/warn|error|⚠/i)
   expect(status).toBe(0)
+}
+
+/** Runs the tests of the app. Returns what they print when one fails. */
+export function runTests(folder: string): string {
+  const options = { cwd: folder, env, encoding: 'utf8' } as const
+  const { status, stdout, stderr } = spawnSync('node_modules/.bin/vitest', ['run'], options)
+  return status === 0 ? '' : `${stdout}${stderr}`
 }
 
 /** Sends a file by the form of the page, as a browser without JavaScript does. */

@@ -3,14 +3,15 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { Example } from './example.ts'
-import { build, FILES, importFile, install, pushPrice, start } from './next.ts'
+import { build, FILES, importFile, install, pushPrice, runTests, start } from './next.ts'
 import { written } from './packed.ts'
 
-test('the app of docs/nextjs.md is built, imports a file and runs its jobs; an edited job replaces the old one', {
+test('the app of docs/nextjs.md is built, passes its tests, imports a file and runs its jobs; an edited job replaces the old one', {
   timeout: 400_000,
 }, async () => {
   const { folder } = new Example('docs/nextjs.md', FILES, install)
   build(folder)
+  expect(runTests(folder)).toBe('')
   const { url, next } = await start(folder, 'start')
   const saved = written(next, /"sku":"A-1"/)
   expect((await pushPrice(url, 'A-1')).status).toBe(202)
