@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -85,6 +86,11 @@ test('every highkiq command in the docs exists and knows its options', async () 
   }
   expect(count).toBeGreaterThan(70)
   expect(wrong).toEqual([])
+})
+
+test('every link of the docs leads to a file and a heading that exist; lines, cells and pages are short', () => {
+  const { status, stderr } = spawnSync(process.execPath, ['scripts/check-docs.js'], { cwd: root, encoding: 'utf8' })
+  expect([status, stderr]).toEqual([0, ''])
 })
 
 test('every YAML block of the docs can be read', () => {
