@@ -62,7 +62,7 @@ export default defineConfig({
     zh: {
       label: '中文',
       lang: 'zh-CN',
-      description: 'Node.js 后台作业，使用 SQLite 或 Redis',
+      description: 'Node.js 后台作业，使用 SQLite、Redis 或 PostgreSQL',
       themeConfig: {
         nav: [...navOf(chineseGroups), versions('变更记录（英文）', '其他版本的文档（英文）')],
         sidebar: chineseGroups,
