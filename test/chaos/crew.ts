@@ -18,6 +18,8 @@ export interface CrewOptions {
   program?: string
   /** Further arguments of the program. */
   args?: readonly string[]
+  /** Returns further environment variables of a process that begins. */
+  env?: (() => Record<string, string>) | undefined
   /** Gets each process as soon as it works. It can send messages to those of a crew with this. */
   joined?: (child: ChildProcess) => void
 }
@@ -102,12 +104,12 @@ export class Crew {
 
   /** Resolves when one more works. One that can't begin, because the store is away just then, is started again. */
   async #add(tries = STARTS): Promise<void> {
-    const { url, folder, concurrency, program = PROGRAM, args = [], joined } = this.#options
+    const { url, folder, concurrency, program = PROGRAM, args = [], env, joined } = this.#options
     const stderr = openSync(`${folder}/stderr.log`, 'a')
     const worker = spawn(process.execPath, [program, url, folder, String(concurrency), ...args], {
       stdio: joined ? ['ignore', 'pipe', stderr, 'ipc'] : ['ignore', 'pipe', stderr],
       // What it takes back is no news here.
-      env: { ...process.env, HIGHKIQ_LOG_LEVEL: 'error' },
+      env: { ...process.env, HIGHKIQ_LOG_LEVEL: 'error', ...env?.() },
     })
     closeSync(stderr)
     this.#starting.add(worker)

@@ -1,8 +1,10 @@
-import { existsSync, rmSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { onPostgres } from '../postgres/suite.ts'
 import { onRedis } from '../redis/suite.ts'
-import { commandOf, parseOptions, type StoreName } from './harness/options.ts'
+import { commandOf, type OtherVersion, parseOptions, type StoreName } from './harness/options.ts'
 import { planOf } from './harness/plan.ts'
 import { reportOf } from './harness/report.ts'
 import { hasGoodJobs, isGood, runRound } from './harness/round.ts'
@@ -12,16 +14,29 @@ const JOBS = 1000
 const TITLE = 'loses no job, counts each, and keeps orders in a short run of npm run chaos'
 
 /** `faults`: words of their names; none: all. */
-async function check(store: StoreName, faults: string[] = []): Promise<void> {
-  const options = { store, jobs: JOBS, seed: Date.now() % 1_000_000, workloads: NAMES, faults }
+async function check(store: StoreName, faults: string[] = [], otherVersion?: OtherVersion): Promise<void> {
+  const seed = Date.now() % 1_000_000
+  const options = { store, jobs: JOBS, seed, workloads: NAMES, faults, ...(otherVersion && { otherVersion }) }
   const outcome = await runRound({ ...options, announce: () => {} })
-  expect(isGood(outcome), `seed ${options.seed}\n${reportOf(outcome)}`).toBe(true)
+  expect(isGood(outcome), `seed ${seed}\n${reportOf(outcome)}`).toBe(true)
   expect(outcome.all.done).toBeGreaterThan(JOBS / 2)
   expect(outcome.repeatedPushes).toBeGreaterThan(0)
 }
 
 describe('SQLite', () => {
-  test(TITLE, { timeout: 180_000 }, () => check('sqlite'))
+  test(`${TITLE}, also with two versions of the package at once`, { timeout: 180_000 }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'highkiq-other-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const other = join(folder, 'node_modules/highkiq')
+    mkdirSync(other, { recursive: true })
+    writeFileSync(join(other, 'package.json'), JSON.stringify({ name: 'highkiq', type: 'module', main: 'index.js' }))
+    const note = `import { appendFileSync } from 'node:fs'\nappendFileSync(new URL('begun', import.meta.url), 'x')`
+    const { href } = new URL('../../dist/index.js', import.meta.url)
+    writeFileSync(join(other, 'index.js'), `${note}\nexport * from '${href}'\n`)
+    const { otherVersion } = parseOptions(['--other-version', folder])
+    await check('sqlite', [], otherVersion)
+    expect(readFileSync(join(other, 'begun'), 'utf8').length).toBeGreaterThan(1)
+  })
 })
 
 onRedis('Redis', () => {
@@ -74,6 +89,9 @@ describe('the options of npm run chaos', () => {
     [['--soak', '--jobs', '2000'], '--jobs needs a run without --soak'],
     [['--rate', '100'], '--rate needs a run with --soak'],
     [['--soak', '--minutes', '0'], '--minutes must be a whole number from 1 to 10000 (got "0")'],
+    [['--other-version', '/tmp'], '--other-version must be a folder with another highkiq, installed or built'],
+    [['--other-version', 'docs'], '(got "docs")'],
+    [['--other-version', 'nowhere'], '(got "nowhere")'],
     [['--cron', '--seed', '7'], '--cron takes no --seed, only --minutes'],
   ] as const)('%j is refused', ([args, message]) => {
     expect(() => parseOptions([...args])).toThrow(message)

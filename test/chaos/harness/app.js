@@ -3,9 +3,14 @@ import { openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { Highkiq } from 'highkiq'
 import { endAs } from '../jobs.js'
 import { LIMIT } from './workloads.js'
+
+/**
+ * Every second process may run another version of the package.
+ * @type {typeof import('highkiq')}
+ */
+const { Highkiq } = await import(process.env.HIGHKIQ_CHAOS_PACKAGE ?? 'highkiq')
 
 /** In a soak old data is deleted so soon that the store is in a steady state after a few minutes. */
 const SOAK = {

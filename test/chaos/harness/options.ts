@@ -1,3 +1,7 @@
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { NAMES } from './workloads.js'
 
@@ -22,6 +26,11 @@ const OPTIONS = {
     help: 'pushes at a steady rate, without faults unless --faults names some, and reports what grows; takes no --jobs',
   },
   rate: { type: 'string', value: 'N', help: 'jobs that a soak pushes in a second (100)' },
+  'other-version': {
+    type: 'string',
+    value: 'FOLDER',
+    help: 'every second process runs the highkiq that is installed or built in this folder',
+  },
   cron: {
     type: 'boolean',
     value: '',
@@ -39,8 +48,15 @@ export interface HarnessOptions {
   faults: string[]
   isSoak: boolean
   rate: number
+  /** Another version of the package: its folder as it was given, and the URL of its main file. */
+  otherVersion?: OtherVersion
   cron: boolean
   help: boolean
+}
+
+export interface OtherVersion {
+  folder: string
+  main: string
 }
 
 export class UsageError extends Error {}
@@ -68,6 +84,7 @@ export function parseOptions(args: string[]): HarnessOptions {
     faults: values.faults?.split(',') ?? [],
     isSoak: soak,
     rate,
+    ...(values['other-version'] === undefined ? {} : { otherVersion: otherVersionIn(values['other-version']) }),
     cron: values.cron ?? false,
     help: values.help ?? false,
   }
@@ -75,13 +92,14 @@ export function parseOptions(args: string[]): HarnessOptions {
 
 /** Returns the command that repeats one round. */
 export function commandOf(options: HarnessOptions, store: StoreName, seed: number): string {
-  const { jobs, workloads, faults, isSoak, minutes, rate } = options
+  const { jobs, workloads, faults, isSoak, minutes, rate, otherVersion } = options
   const some = workloads.length < NAMES.length ? ` --workloads ${workloads.join(',')}` : ''
   const only = faults.length > 0 ? ` --faults '${faults.join(',')}'` : ''
   const length = isSoak
     ? `--soak --store ${store} --minutes ${minutes} --rate ${rate}`
     : `--store ${store} --jobs ${jobs}`
-  return `npm run chaos -- ${length} --seed ${seed}${some}${only}`
+  const beside = otherVersion ? ` --other-version '${otherVersion.folder}'` : ''
+  return `npm run chaos -- ${length} --seed ${seed}${some}${only}${beside}`
 }
 
 export function helpText(): string {
@@ -92,7 +110,7 @@ export function helpText(): string {
     'Pushes and runs jobs of all workloads on real stores while it injects faults, and compares what the jobs did with what',
     'the store says. Ends with 1 when a job is lost, a count is off, an order is broken, or a job ran again without a fault.',
     '',
-    ...rows.map(([flag, help]) => `  ${flag.padEnd(19)}${help}`),
+    ...rows.map(([flag, help]) => `  ${flag.padEnd(23)}${help}`),
   ].join('\n')
 }
 
@@ -103,6 +121,19 @@ function parsed(args: string[]) {
     const flags = Object.keys(OPTIONS).map((name) => `--${name}`)
     throw new UsageError(`${(error as Error).message.split('. ')[0]}; use ${flags.join(', ')}`)
   }
+}
+
+function otherVersionIn(folder: string): OtherVersion {
+  try {
+    const main = createRequire(resolve(folder, 'package.json')).resolve('highkiq')
+    // A search that finds nothing there goes on in the folders above, and may find this version.
+    if (existsSync(folder) && main !== createRequire(import.meta.url).resolve('highkiq')) {
+      return { folder, main: pathToFileURL(main).href }
+    }
+  } catch {
+    // Nothing was found.
+  }
+  throw new UsageError(`--other-version must be a folder with another highkiq, installed or built (got "${folder}")`)
 }
 
 function numberOf(name: string, text: string, least: number, most: number): number {

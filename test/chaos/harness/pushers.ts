@@ -25,6 +25,7 @@ export interface PushersOptions {
   chunks: readonly { workload: string; from: number; count: number }[]
   journal: Journal
   args: readonly string[]
+  env: (() => Record<string, string>) | undefined
 }
 
 /** Processes that push jobs, chunk by chunk. When one is killed, another one continues its chunks. */
@@ -36,7 +37,7 @@ export class Pushers {
   readonly #assigned = new Map<ChildProcess, Map<number, Chunk>>()
   #unfinished: number
 
-  constructor({ url, folder, processes, chunks, journal, args }: PushersOptions) {
+  constructor({ url, folder, processes, chunks, journal, args, env }: PushersOptions) {
     this.#journal = journal
     const chunksOf = new Map<string, number>()
     this.#held = chunks.map((chunk) => {
@@ -46,7 +47,7 @@ export class Pushers {
     })
     this.#unfinished = chunks.length
     const joined = (child: ChildProcess) => this.#join(child)
-    this.crew = new Crew({ url, folder, processes, concurrency: AT_ONCE, program: PROGRAM, args, joined })
+    this.crew = new Crew({ url, folder, processes, concurrency: AT_ONCE, program: PROGRAM, args, env, joined })
   }
 
   /** Whether all chunks are pushed. */

@@ -10,7 +10,7 @@ import { ENVIRONMENTS } from './environment.ts'
 import type { Environment, Fault } from './fault.ts'
 import { type Growth, growthsOf } from './growth.ts'
 import { type InFlight, Journal } from './journal.ts'
-import { type StoreName, UsageError } from './options.ts'
+import { type OtherVersion, type StoreName, UsageError } from './options.ts'
 import { type PlannedFault, planOf } from './plan.ts'
 import { faultsOfProcesses } from './process-faults.ts'
 import { Pushers } from './pushers.ts'
@@ -46,6 +46,8 @@ export interface RoundOptions {
   /** Only faults whose names have one of these words; none: all, or no fault in a soak. */
   faults: readonly string[]
   soak?: Soak
+  /** Every second process runs it. */
+  otherVersion?: OtherVersion
   /** Gets the plan before anything begins. */
   announce: (plan: readonly PlannedFault[]) => void
 }
@@ -101,8 +103,9 @@ async function injectAndJudge(options: RoundOptions, environment: Environment, f
   const journal = new Journal(folder, jobs, MOST_UNSETTLED)
   const chunks = chunksOf(jobs, options.workloads, steady && SOAK_CHUNK)
   const args = steady ? ['soak'] : []
-  const workers = new Crew({ url, folder, processes: 3, concurrency: CONCURRENCY, program: WORKER, args })
-  const pushers = new Pushers({ url, folder, processes: 2, chunks, journal, args })
+  const env = options.otherVersion && alternating(options.otherVersion)
+  const workers = new Crew({ url, folder, processes: 3, concurrency: CONCURRENCY, program: WORKER, args, env })
+  const pushers = new Pushers({ url, folder, processes: 2, chunks, journal, args, env })
   const app = harnessApp(environment.directUrl, () => {})
   const tasks = new TaskReader(app)
   const countLost = async (pid: number) => journal.countLost(pid, await inFlightOf(app, pid))
@@ -139,6 +142,12 @@ async function injectAndJudge(options: RoundOptions, environment: Environment, f
     pushers.crew.kill()
     await app.hq.close()
   }
+}
+
+/** Returns the environment of each process that begins: every second one runs the other version. */
+function alternating({ main }: OtherVersion) {
+  let begun = 0
+  return (): Record<string, string> => (++begun % 2 === 0 ? { HIGHKIQ_CHAOS_PACKAGE: main } : {})
 }
 
 /** Returns the faults whose names have one of these words; without words: all. @throws UsageError */
