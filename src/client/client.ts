@@ -94,7 +94,7 @@ interface Shared {
   /** Collects the pushes in the function of a batch, or of a transaction of the app, except those to another store. */
   readonly collector: Override<{ target: PushTarget; store: StoreTarget | undefined }>
   /** The stores that this app opened for `via`, by their URLs. */
-  readonly opened: Map<string, Store>
+  readonly opened: Map<string, { store: Store; target: StoreTarget }>
   /** Add members to the payload of each push, in its async context. */
   readonly carriers: ((payload: Payload) => void)[]
   observer: PushObserver | undefined
@@ -192,24 +192,32 @@ export class Client implements Pusher, PushPipe {
   /** Returns a client for another store. @throws INVALID_OPTION, UNKNOWN_STORE */
   via(target: Target): Client {
     if (target instanceof Client) return target
-    const { open, now } = this.#options
-    const { opened } = this.#shared
-    let store: () => Store
-    if (typeof target === 'string') {
-      const named = opened.get(target) ?? open(target)
-      opened.set(target, named)
-      store = () => named
-    } else if (typeof target === 'object' && target !== null && 'store' in target) {
-      store = () => target.store
-    } else {
-      throw invalidOption('via: name a store by its URL, or give another app')
+    const { now } = this.#options
+    if (typeof target === 'string') return this.#clientOf(this.#targetOf(target))
+    if (typeof target === 'object' && target !== null && 'store' in target) {
+      return this.#clientOf(new StoreTarget(() => target.store, now))
     }
-    return new Client(this.#options, { shared: this.#shared, other: new StoreTarget(store, now) })
+    throw invalidOption('via: name a store by its URL, or give another app')
+  }
+
+  #clientOf(other: StoreTarget): Client {
+    return new Client(this.#options, { shared: this.#shared, other })
+  }
+
+  /** Returns the one target of a URL, so that its pushes of a turn of the event loop are stored together. */
+  #targetOf(url: string): StoreTarget {
+    const { opened } = this.#shared
+    const known = opened.get(url)
+    if (known) return known.target
+    const store = this.#options.open(url)
+    const target = new StoreTarget(() => store, this.#options.now)
+    opened.set(url, { store, target })
+    return target
   }
 
   /** Closes the stores that `via` opened; stores of other apps stay open. */
   async close(): Promise<void> {
-    for (const store of this.#shared.opened.values()) await store.close()
+    for (const { store } of this.#shared.opened.values()) await store.close()
   }
 
   /** Runs `work`; its pushes, and those of all that it calls and awaits, go to the store of `client`. */

@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { Redis } from 'ioredis'
+import { expect, onTestFinished, test } from 'vitest'
 import { type Bench, bench } from '../engine/bench.ts'
+import { emptyServer } from '../redis/server.ts'
+import { onRedis } from '../redis/suite.ts'
 
 /** An app, and two others on stores of their own. */
 function shards() {
@@ -43,6 +46,31 @@ test('via accepts the URL of a store, which is closed with the app', async () =>
   await home.hq.close()
   await expect(there.push({ class: 'J', args: [4] })).rejects.toMatchObject({ maybePushed: false })
   expect(await args(east)).toEqual([1, 2, 3])
+})
+
+onRedis('via a URL on Redis', () => {
+  test('the pushes of one turn of the event loop are stored together', async () => {
+    const server = await emptyServer()
+    const redis = new Redis(server.url())
+    onTestFinished(() => redis.disconnect())
+    const { J } = shards()
+    await J.via(server.url()).performAsync(0)
+    await redis.config('RESETSTAT')
+    await Promise.all(Array.from({ length: 500 }, (_, n) => J.via(server.url()).performAsync(n + 1)))
+    expect(await redis.llen('queue:q')).toBe(501)
+    const [, calls] = /cmdstat_lpush:calls=(\d+)/.exec(await redis.info('commandstats')) ?? []
+    expect(Number(calls)).toBeLessThan(10)
+  })
+})
+
+test('a batch that is pushed by via has the jobs that are pushed by via to the same URL', async () => {
+  const { home, east, J } = shards()
+  const bid = await home.hq.via(east.url, () =>
+    home.hq.batch({}, async () => {
+      await J.via(east.url).performAsync(1)
+    }),
+  )
+  expect(await east.hq.batches.get(bid)).toMatchObject({ total: 1, pending: 1 })
 })
 
 test('via with a function applies to all pushes of that function, and to no concurrent ones', async () => {
