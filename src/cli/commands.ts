@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import * as adopt from './commands/adopt.ts'
 import * as alerts from './commands/alerts.ts'
+import * as backup from './commands/backup.ts'
 import * as batches from './commands/batches.ts'
 import * as bench from './commands/bench.ts'
 import * as cancel from './commands/cancel.ts'
@@ -70,6 +71,7 @@ const GROUPS = {
     locks.register,
     deploy.register,
     migrate.register,
+    backup.register,
     move.register,
     adopt.register,
   ],

@@ -109,6 +109,12 @@ export interface Store {
    * @throws STORE_UNREACHABLE, STORE_UNUSABLE as `open` does
    */
   planMigration?(): Promise<MigrationPlan>
+  /**
+   * Copies the store to a new file while other processes use it. It does not open or migrate the store, and blocks the event
+   * loop until the copy is written. Only in a store that is a file.
+   * @throws INVALID_OPTION when the new file exists or can't be written, or the store does not exist; STORE_FULL, STORE_UNUSABLE
+   */
+  backUp?(to: string): Promise<void>
   /** Ends all waits and closes the store. Later operations reject with STORE_CLOSED. */
   close(): Promise<void>
 }

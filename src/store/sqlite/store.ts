@@ -1,4 +1,5 @@
 import type { Finding, MigrationPlan, Store } from '../contract.ts'
+import { backUp } from './file/backup.ts'
 import type { DatabaseOptions } from './file/database.ts'
 import { diagnose } from './file/diagnosis.ts'
 import { planMigration } from './file/migration-plan.ts'
@@ -56,6 +57,10 @@ export class SqliteStore extends SqliteArea implements Store {
   planMigration(): Promise<MigrationPlan> {
     const { path, driver } = this.file.options
     return planMigration(path, driver)
+  }
+
+  backUp(to: string): Promise<void> {
+    return backUp(this.file.options, to)
   }
 
   close(): Promise<void> {

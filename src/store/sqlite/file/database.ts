@@ -3,7 +3,7 @@
 import { HighkiqError, messageOf } from '../../../job/errors.ts'
 import type { SqlConnection } from '../../contract.ts'
 import type { Driver, DriverName, Statement, Value } from './driver.ts'
-import { dropped, full, tooNew, tooOld, unusable, versionLost } from './errors.ts'
+import { dropped, FULL, full, tooNew, tooOld, unusable, versionLost } from './errors.ts'
 import { statementsFrom } from './migration-plan.ts'
 import { openDriver } from './open-driver.ts'
 import { hasOldTables, OLDEST_VERSION, SCHEMA_VERSION, storedVersion, versionIn } from './schema-version.ts'
@@ -30,7 +30,6 @@ const ERROR = 1
 const BUSY = 5
 const LOCKED = 6
 const PROTOCOL = 15
-const FULL = 13
 /** READONLY, IOERR, CORRUPT, CANTOPEN, NOTADB, and a file that stays locked. */
 const FILE_TROUBLE = new Set([BUSY, 8, 10, 11, 14, 26])
 

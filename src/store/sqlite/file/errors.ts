@@ -5,6 +5,9 @@ import { HighkiqError, messageOf } from '../../../job/errors.ts'
 import { adviceOnFiles } from '../../../job/open-files.ts'
 import { OLD_APPLICATION_ID, OLDEST_VERSION, SCHEMA_VERSION } from './schema-version.ts'
 
+/** The code of a full disk. */
+export const FULL = 13
+
 export function tooNew(path: string, version: number): HighkiqError {
   const message = `${path} was written by a newer Highkiq (schema ${version}, this one knows ${SCHEMA_VERSION}): update the package here and restart the process, or name another file`
   return new HighkiqError('STORE_UNUSABLE', message)
