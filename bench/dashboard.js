@@ -1,7 +1,7 @@
 // What the dashboard costs: the first load, the live page, lists over very much, and many queues, processes and tasks.
 //   node bench/dashboard.js [OPTIONS]      see --help
 // Ends with 1 when a figure of `scale` or `tasks` is above its limit (dashboard/limits.js), and with 2 for a wrong option.
-import { bothStores } from './dashboard/both-stores.js'
+import { onEachStore } from './dashboard/each-store.js'
 import { checkLimits } from './dashboard/limits.js'
 import { helpText, parseOptions, UsageError } from './dashboard/options.js'
 
@@ -18,7 +18,7 @@ if (options.help) {
   process.exit(0)
 }
 const programs = new URL('dashboard/', import.meta.url).pathname
-const table = await bothStores({ name: 'dashboard', ...options, programs })
+const table = await onEachStore({ ...options, programs })
 const { closest, exceeded } = checkLimits(table)
 for (const line of closest) console.log(line)
 for (const line of exceeded) console.error(`above its limit: ${line}`)

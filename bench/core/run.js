@@ -5,7 +5,7 @@ import { share } from './scenarios.js'
 import { openStores } from './stores.js'
 
 /** A round begins only if it would end before this, were it as long as the longest one. */
-const LIMIT_MS = { quick: 225_000, whole: 4_500_000, deep: Number.POSITIVE_INFINITY }
+const LIMIT_MS = { quick: 225_000, whole: 5_400_000, deep: Number.POSITIVE_INFINITY }
 
 /** @returns {{ workload: any, peers: any[] }[]} the workloads that are asked for, each with its peers */
 export function planOf(groups, peers, options, ratios) {

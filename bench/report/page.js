@@ -82,7 +82,7 @@ export function renderPages(results, groups, allPeers) {
     ...leftOut(results),
     '## Measure it yourself',
     'You need Linux, a clone of the repository with `npm ci` and `npm run build`, and the Debian packages `redis-server` and `postgresql`. For Sidekiq you also need Ruby and `gem install sidekiq`. Queues that can’t run are left out.',
-    'A whole run takes at most 75 minutes. It writes this page, [all figures](benchmark-figures.md) and `bench/results/latest.json`. The first run installs the other queues into `bench/peers`. [CONTRIBUTING.md](../CONTRIBUTING.md#how-to-add-) says how to add a peer or a workload.',
+    'A whole run takes at most 90 minutes. It writes this page, [all figures](benchmark-figures.md) and `bench/results/latest.json`. The first run installs the other queues into `bench/peers`. [CONTRIBUTING.md](../CONTRIBUTING.md#how-to-add-) says how to add a peer or a workload.',
     '```sh\nnpm run bench                      # everything\nnpm run bench -- --quick --json    # the ratios, in 4 minutes\nnpm run bench -- --check           # compares them with the published ones\nnpm run bench -- --only process --peers highkiq-redis,bullmq\n```',
   ].join('\n\n')
   const figures = [
