@@ -82,7 +82,7 @@ export function changed(app: AppPort, set: SetName, text: string, score: number)
   return effectsOf(app, text, set === 'schedule' ? { kind: 'changed', due: score } : { kind: 'changed' })
 }
 
-export function effectsOf(app: AppPort, text: string, action: Action): { effects?: Effect[] } {
+export function effectsOf(app: Pick<AppPort, 'effects'>, text: string, action: Action): { effects?: Effect[] } {
   const job = readPayload(text)
   const effects = job && app.effects(job, action)
   return effects ? { effects } : {}
@@ -102,10 +102,4 @@ export async function notifyDeath(
 ): Promise<void> {
   const job = readPayload(text)
   if (job) await app.hooks.died(job, error)
-}
-
-/** Prunes the dead set after a job was killed. */
-export async function trimDead(app: AppPort): Promise<void> {
-  const { dead, deadSeconds } = app.settings.limits
-  await app.store.jobSets.prune('dead', dead, app.now() / 1000 - deadSeconds)
 }

@@ -5,7 +5,8 @@ import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { KIND } from '../job/instance-of.ts'
 import { checkOptions } from '../job/options.ts'
 import type { Entry, SetName, Swap } from '../store/contract.ts'
-import { addedToQueue, changed, deleted, isOver, killed, notifyDeath, notifyOver, trimDead } from './actions.ts'
+import { addedToQueue, changed, deleted, isOver, killed, notifyDeath, notifyOver } from './actions.ts'
+import { trimDead } from './dead-set.ts'
 import { JobRecord } from './record.ts'
 
 export interface KillOptions {

@@ -313,6 +313,20 @@ test.each(['deleted', 'cleared'])('a dead job that is %s by hand has failed in i
   expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'failed', dead: 0, failed: 1 })
 })
 
+test('a dead job that exceeds the limit of the dead set has failed in its batch', async () => {
+  const t = bench()
+  const { Work, all } = jobs(t)
+  const bid = await t.hq.batch(all, () => Work.performAsync('a', 'fails'))
+  const worker = await t.work()
+  await until(async () => (await t.hq.batches.get(bid))?.state === 'dead')
+  await worker.stop()
+  await t.hq.dead.schedule(60, { class: 'Newer', args: [] })
+  await t.another({ dead: { max: 1 } }).work({ queues: ['nothing'] })
+  await until(async () => (await t.hq.batches.get(bid))?.state === 'failed')
+  expect(await t.hq.batches.get(bid)).toMatchObject({ dead: 0, failed: 1 })
+  expect(await t.set('dead')).toMatchObject([{ class: 'Newer' }])
+})
+
 test('a killed job is dead in its batch', async () => {
   const t = bench()
   const { Work, all } = jobs(t)

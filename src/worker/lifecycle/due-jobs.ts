@@ -3,6 +3,7 @@
  * so that a hundred workers cost the store no more than one. It sleeps until the next job is due.
  */
 
+import { pruneDead } from '../../inspect/dead-set.ts'
 import { checkQueueName } from '../../job/definition.ts'
 import { HighkiqError, hasCode, invalidOption } from '../../job/errors.ts'
 import { deadlineAt, postponedText } from '../../job/expiry.ts'
@@ -112,10 +113,9 @@ export class DueJobs extends Periodic {
     const { store, limits, now, report } = this.#engine
     if (performance.now() < this.#pruneAt) return null
     this.#pruneAt = performance.now() + PRUNE_MS
+    const effects = (payload: Payload, outcome: Outcome) => effectsOf(this.#engine, payload, outcome)
     await Promise.all([
-      store.jobSets
-        .prune('dead', limits.dead, now() / 1000 - limits.deadSeconds)
-        .catch((thrown) => report(thrown, { during: 'pruning the dead set' })),
+      pruneDead({ store, now, effects }, limits).catch((thrown) => report(thrown, { during: 'pruning the dead set' })),
       store.limits
         .releaseOrphanedSlots()
         .catch((thrown) => report(thrown, { during: 'releasing the slots of dead workers' })),

@@ -199,6 +199,21 @@ export const due: Case[] = [
     },
   },
   {
+    name: 'prune resolves with the removed texts that contain a text',
+    async run(t) {
+      const texts = Array.from({ length: 1205 }, (_, n) => t.job(n).replace('{', n % 600 === 0 ? '{"bid":"b",' : '{'))
+      await t.store.jobs.push(
+        texts.map((text, n) => ({ to: 'dead', text, score: n })),
+        NOW,
+      )
+      const found = await t.store.jobSets.prune('dead', 4, 0, '"bid"')
+      expect(found.toSorted()).toEqual([texts[0], texts[600], texts[1200]].toSorted())
+      expect(await t.store.jobSets.size('dead')).toBe(4)
+      expect(await t.store.jobSets.prune('dead', 0, 0)).toEqual([])
+      expect(await t.store.jobSets.size('dead')).toBe(0)
+    },
+  },
+  {
     name: 'prune does not change the other sets',
     async run(t) {
       await t.store.jobs.push([{ to: 'retry', text: t.job(1), score: 1 }], NOW)

@@ -25,10 +25,20 @@ export class PostgresJobSetStore extends PostgresArea implements JobSetStore {
   readonly size: JobSetStore['size'] = (set) => this.server.read((db) => db.get(JobSets).size(set))
   readonly page: JobSetStore['page'] = (set, page) => readSet(this.server, set, (db) => db.get(JobSets).page(set, page))
 
-  readonly prune: JobSetStore['prune'] = async (set, max, from) => {
+  readonly prune: JobSetStore['prune'] = async (set, max, from, needle) => {
     const since = from - (await this.server.runOne((db) => clockAhead(db))) / 1000
-    const chunk = () => this.server.write((db) => db.get(JobSets).removeLowest(set, max, since, CHUNK))
-    while ((await chunk()) >= CHUNK);
+    const found: string[] = []
+    const chunk = () =>
+      this.server.write(async (db) => {
+        const sets = db.get(JobSets)
+        const texts = await sets.lowestTexts(set, max, since, CHUNK, needle)
+        return { texts, removed: await sets.removeLowest(set, max, since, CHUNK) }
+      })
+    for (;;) {
+      const { texts, removed } = await chunk()
+      found.push(...texts)
+      if (removed < CHUNK) return found
+    }
   }
 }
 

@@ -88,13 +88,34 @@ export class JobSets extends Tables {
     return removed + (await this.removeLowest(set, max, since, limit - removed))
   }
 
-  /** Does the same with the entries that are not packed: `rows` of them. */
-  async #removeRows(set: SetName, max: number, since: number, limit: number, known?: number): Promise<number> {
+  /** Returns the texts with `needle` of the entries that `removeLowest` removes next; see `JobSetStore.prune`. */
+  async lowestTexts(set: SetName, max: number, since: number, limit: number, needle?: string): Promise<string[]> {
+    if (needle === undefined || set === 'finished') return []
+    const last = await this.#lastToRemove(set, max, since, limit)
+    if (!last) return []
+    const id = await this.idOf(set)
+    const rows = await this.db.all<{ text: string }>(sql.set.textsTo, id, last.score, last.text, needle)
+    return rows.map(({ text }) => text)
+  }
+
+  async #lastToRemove(
+    set: SetName,
+    max: number,
+    since: number,
+    limit: number,
+    known?: number,
+  ): Promise<Entry | undefined> {
     const rows = known ?? (await this.size(set))
     const id = await this.idOf(set)
     const { old } = (await this.db.first<{ old: number }>(sql.set.countBelow, id, since, limit)) as { old: number }
     const n = Math.min(Math.max(rows - max, old), limit)
-    const last = n > 0 ? await this.db.first<Entry>(sql.set.atUp, id, n - 1) : undefined
+    return n > 0 ? await this.db.first<Entry>(sql.set.atUp, id, n - 1) : undefined
+  }
+
+  /** Does the same as `removeLowest` with the entries that are not packed: `rows` of them. */
+  async #removeRows(set: SetName, max: number, since: number, limit: number, rows?: number): Promise<number> {
+    const id = await this.idOf(set)
+    const last = await this.#lastToRemove(set, max, since, limit, rows)
     if (!last) return 0
     return (await this.db.first<{ removed: number }>(sql.set.removeTo, id, last.score, last.text))?.removed ?? 0
   }

@@ -78,12 +78,19 @@ export class JobSets extends StorePart implements JobSetStore {
     return entriesOf(entries as unknown as Buffer[], this.server.texts)
   }
 
-  async prune(set: SetName, max: number, from: number): Promise<void> {
+  async prune(set: SetName, max: number, from: number, needle = ''): Promise<string[]> {
     const since = from - (await this.server.clockAhead()) / 1000
-    if (set === 'finished') return this.#finished.prune(max, since)
-    const key = this.keys.set(set)
-    const args = [max, since, MAX_PRUNED]
-    while (((await this.server.run(lua.pruneSet, [key], args)) as number) === MAX_PRUNED);
+    const found: string[] = []
+    if (set === 'finished') {
+      await this.#finished.prune(max, since)
+      return found
+    }
+    for (;;) {
+      const args = [max, since, MAX_PRUNED, needle]
+      const [removed, ...texts] = await this.server.runForBytes(lua.pruneSet, [this.keys.set(set)], args)
+      for (const text of texts) found.push(this.server.texts.read(text))
+      if (Number(removed) < MAX_PRUNED) return found
+    }
   }
 }
 

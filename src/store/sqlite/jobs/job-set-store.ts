@@ -26,9 +26,19 @@ export class SqliteJobSetStore extends SqliteArea implements JobSetStore {
   readonly size: JobSetStore['size'] = (set) => this.file.read((db) => db.get(JobSets).size(set))
   readonly page: JobSetStore['page'] = (set, page) => readSet(this.file, set, (db) => db.get(JobSets).page(set, page))
 
-  readonly prune: JobSetStore['prune'] = async (set, max, since) => {
-    const chunk = () => this.file.write((db) => db.get(JobSets).removeLowest(set, max, since, CHUNK))
-    while ((await chunk()) >= CHUNK);
+  readonly prune: JobSetStore['prune'] = async (set, max, since, needle) => {
+    const found: string[] = []
+    const chunk = () =>
+      this.file.write((db) => {
+        const sets = db.get(JobSets)
+        const texts = sets.lowestTexts(set, max, since, CHUNK, needle)
+        return { texts, removed: sets.removeLowest(set, max, since, CHUNK) }
+      })
+    for (;;) {
+      const { texts, removed } = await chunk()
+      found.push(...texts)
+      if (removed < CHUNK) return found
+    }
   }
 }
 

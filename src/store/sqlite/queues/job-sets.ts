@@ -61,12 +61,26 @@ export class JobSets extends Tables {
     return removed + this.removeLowest(set, max, since, limit - removed)
   }
 
-  /** Does the same with the entries that are not packed: `rows` of them. */
-  #removeRows(set: SetName, max: number, since: number, limit: number, rows = this.size(set)): number {
+  /** Returns the texts with `needle` of the entries that `removeLowest` removes next; see `JobSetStore.prune`. */
+  lowestTexts(set: SetName, max: number, since: number, limit: number, needle?: string): string[] {
+    if (needle === undefined || set === 'finished') return []
+    const last = this.#lastToRemove(set, max, since, limit)
+    if (!last) return []
+    const rows = this.db.all<{ text: string }>(sql.set.textsTo, this.idOf(set), last.score, last.text, needle)
+    return rows.map(({ text }) => text)
+  }
+
+  #lastToRemove(set: SetName, max: number, since: number, limit: number, rows = this.size(set)): Entry | undefined {
     const id = this.idOf(set)
     const { old } = this.db.first<{ old: number }>(sql.set.countBelow, id, since, limit) as { old: number }
     const n = Math.min(Math.max(rows - max, old), limit)
-    const last = n > 0 ? this.db.first<Entry>(sql.set.atUp, id, n - 1) : undefined
+    return n > 0 ? this.db.first<Entry>(sql.set.atUp, id, n - 1) : undefined
+  }
+
+  /** Does the same as `removeLowest` with the entries that are not packed: `rows` of them. */
+  #removeRows(set: SetName, max: number, since: number, limit: number, rows?: number): number {
+    const id = this.idOf(set)
+    const last = this.#lastToRemove(set, max, since, limit, rows)
     if (!last) return 0
     const removed = this.db.run(sql.set.removeTo, id, last.score, last.text)
     this.db.run(sql.set.grow, -removed, id)
