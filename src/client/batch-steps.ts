@@ -27,6 +27,9 @@ export function isLarge({ members }: BatchPush): boolean {
   return members.reduce((sum, member) => sum + lengthOf(member), 0) > MOST_CHARACTERS
 }
 
+/** Is called with each push that was stored, and with its refused jobs, as far as they are known. */
+type OnStored = (push: BatchPush, refused: readonly RefusedPush[]) => Promise<void>
+
 /**
  * Resolves with the jobs that were refused because of a lock, or with why the push was refused: then nothing is stored.
  * @throws PushError, also when some jobs are stored
@@ -35,11 +38,12 @@ export async function putInSteps(
   store: Store,
   { batches, members }: BatchPush,
   now: () => number,
+  onStored: OnStored = async () => {},
 ): Promise<BatchRefusal | readonly RefusedPush[]> {
   const jobs = jobsIn(members)
   const refusal = repeatedIn(members) ?? (await lockedIn(store, jobs, now()))
   if (refusal) return refusal
-  const steps = new PushInSteps(store, now)
+  const steps = new PushInSteps(store, now, onStored)
   const outermost = outermostOf({ batches, members })
   const [bid = ''] = outermost
   const placeholders = Array.from(bidsOf({ batches, members }), (one) => steps.newPlaceholder(one))
@@ -70,11 +74,13 @@ export async function putInSteps(
 class PushInSteps {
   readonly #store: Store
   readonly #now: () => number
+  readonly #onStored: OnStored
   readonly #open = new Set<NewMember>()
 
-  constructor(store: Store, now: () => number) {
+  constructor(store: Store, now: () => number, onStored: OnStored) {
     this.#store = store
     this.#now = now
+    this.#onStored = onStored
   }
 
   /** Returns a placeholder, to be put into its batch. */
@@ -87,9 +93,12 @@ class PushInSteps {
   /** Stores one step. The first member belongs to no other step, so a batch that has it already has the whole step. */
   async put(step: BatchPush): Promise<BatchRefusal | readonly RefusedPush[]> {
     const answer = await resend(() => this.#store.batches.push(step, this.#now()))
-    if (answer === 'exists') return NOTHING_REFUSED
-    const isStored = 'reason' in answer && answer.reason === 'repeated' && answer.member === step.members[0]?.id
-    return isStored ? NOTHING_REFUSED : answer
+    const [first] = step.members
+    const isRepeated =
+      answer === 'exists' || ('reason' in answer && answer.reason === 'repeated' && answer.member === first?.id)
+    const refused = isRepeated ? NOTHING_REFUSED : answer
+    if (!('reason' in refused)) await this.#onStored(step, refused)
+    return refused
   }
 
   /** Ends placeholders, so that their batches can end. @throws PushError when a worker has ended the push */

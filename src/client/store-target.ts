@@ -77,11 +77,18 @@ export class StoreTarget extends DirectTarget {
     const put = () => this.#storeOf().batches.push(push, this.#now())
     await this.#recording.refreshed()
     if (this.#recording.mayBeOn()) addBatchEvents(push, this.#now())
-    if (isLarge(push)) return putInSteps(this.#storeOf(), push, this.#now)
+    const onStored = ({ members }: BatchPush, refused: readonly RefusedPush[]) =>
+      this.#recordIfLate(
+        members.flatMap(({ item }) => item ?? []),
+        refused,
+      )
+    if (isLarge(push)) return putInSteps(this.#storeOf(), push, this.#now, onStored)
     try {
       // A repeated creation is harmless.
       const answer = await (push.batches.length > 0 ? resend(put) : put())
-      return answer === 'exists' ? NOTHING_REFUSED : answer
+      const refused = answer === 'exists' ? NOTHING_REFUSED : answer
+      if (!('reason' in refused)) await onStored(push, refused)
+      return refused
     } catch (thrown) {
       if (!(thrown instanceof PushError)) throw thrown
       const jids = push.members.flatMap(({ id, item }) => (item ? [id] : []))

@@ -110,6 +110,24 @@ test('the jobs of a batch have their events', async () => {
   expect(kindsOf(await received.atLeast(3), jid)).toEqual(['pushed', 'started', 'succeeded'])
 })
 
+test.each([2, 10_001])('a reader that begins while a batch of %i jobs is stored gets their events', async (jobs) => {
+  const t = bench()
+  const { batches } = t.hq.store
+  const { push } = batches
+  let received: Collector<JobEvent> | undefined
+  // The process that pushes has just learned that nothing is recorded.
+  Object.assign(batches, {
+    push: async (...args: Parameters<typeof push>) => {
+      received ??= await reading(t)
+      return push.apply(batches, args)
+    },
+  })
+  const J = t.hq.job('J', { queue: 'default' }, async (_ctx, _n: number) => {})
+  await t.hq.batch({}, () => J.performBulk(Array.from({ length: jobs }, (_, n) => [n])))
+  const events = (await received?.atLeast(jobs)) ?? []
+  expect(new Set(events.map(({ jid, kind }) => `${kind} ${jid}`)).size).toBe(jobs)
+})
+
 test('failures, retries and deaths have their error, their time and their reason', async () => {
   const t = bench()
   await recorded(t)
