@@ -42,6 +42,7 @@ const LAYERS = {
     'store/postgres/workers/renewer',
   ),
   highkiq: reachableFrom('index'),
+  doctor: reachableFrom('doctor/examine'),
   http: reachableFrom('http/index'),
   cli: commandLine('cli/run-command'),
   work: commandLine('cli/commands/work'),

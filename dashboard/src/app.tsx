@@ -12,6 +12,7 @@ const Batch = lazy(() => import('./pages/batches/batch.tsx'))
 const Batches = lazy(() => import('./pages/batches/index.tsx'))
 const Cron = lazy(() => import('./pages/cron/index.tsx'))
 const Deploys = lazy(() => import('./pages/deploys/index.tsx'))
+const Doctor = lazy(() => import('./pages/doctor/index.tsx'))
 const Events = lazy(() => import('./pages/events/index.tsx'))
 const JobMetrics = lazy(() => import('./pages/metrics/job.tsx'))
 const Limits = lazy(() => import('./pages/limits/index.tsx'))
@@ -58,6 +59,7 @@ function Pages() {
       <Route path={at('/batches/:bid')} component={Batch} />
       <Route path={at('/locks')} component={Locks} />
       <Route path={at('/events')} component={Events} />
+      <Route path={at('/doctor')} component={Doctor} />
       <Route path={at('/cron')} component={Cron} />
       <Route path={at('/retries')} component={Sets} set="retries" />
       <Route path={at('/scheduled')} component={Sets} set="scheduled" />

@@ -41,6 +41,7 @@ export const PAGES = {
   limits: { path: () => '/limits' },
   locks: { path: () => '/locks' },
   events: { path: () => '/events' },
+  doctor: { path: () => '/doctor' },
   entry: { path: () => '/cron?entry=nightly-reports' },
   import: {
     path: () => '/tasks',

@@ -1,4 +1,4 @@
-/** Warns, when a worker starts, of the queues that jobs of its app name and no process serves. */
+/** Warns, when a worker starts, of the queues that jobs of its app name and no process serves; says how to serve queues. */
 
 import { processesOf, unservedQueues } from '../inspect/process.ts'
 import type { BackgroundService } from '../worker/background-service.ts'
@@ -16,6 +16,17 @@ export type UnservedAdvice = (unserved: readonly string[], own: readonly QueueOp
 export function describeUnserved(queues: readonly string[]): string {
   const named = queues.length === 1 ? `the queue ${queues[0]}` : `the queues ${queues.join(', ')}`
   return `no running process serves ${named}, which jobs of the app use`
+}
+
+/** Returns the command that serves these queues. `app` names the app in it: ` -r jobs.ts`. */
+export function workCommand(queues: readonly string[], app: string): string {
+  const named = queues.some((queue) => queue !== 'default') ? queues : []
+  return `highkiq work${app}${named.map((queue) => ` -q ${quoted(queue)}`).join('')}`
+}
+
+/** Quotes a word for a shell, if it needs quotes. */
+export function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
 export const adviceInCode: UnservedAdvice = (unserved, own) =>

@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
+import { quoted } from '../app/unserved-queues.ts'
 import { PROGRAM } from '../app.ts'
 import { LEVELS, storeUrl, type Variable, variable } from '../environment.ts'
 import { Highkiq } from '../index.ts'
@@ -135,9 +136,4 @@ export function sameApp({ require: files = [], url }: AppOptions): string {
     ...(url === undefined ? [] : ['--url', withoutPassword(url)]),
   ]
   return words.map((word) => ` ${quoted(word)}`).join('')
-}
-
-/** Quotes a word for a shell, if it needs quotes. */
-export function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }

@@ -1,13 +1,9 @@
 /** The queues that running workers serve. */
 
-import { describeUnserved } from '../app/unserved-queues.ts'
-import type { Highkiq, Process, QueueOption, QueueSummary } from '../index.ts'
-import type { Orphans } from '../inspect/orphans.ts'
-import { serves } from '../inspect/process.ts'
-import { all } from '../job/json.ts'
+import { describeUnserved, quoted, workCommand } from '../app/unserved-queues.ts'
+import type { Highkiq, QueueOption } from '../index.ts'
 import { io } from './io.ts'
-import { type AppOptions, quoted, sameApp } from './open-app.ts'
-import { plural } from './output.ts'
+import { type AppOptions, sameApp } from './open-app.ts'
 
 /** Says how to serve these queues with `highkiq work`. `own` are the queues of the worker that says it. */
 export function adviceFor(queues: readonly string[], own: readonly QueueOption[] = []): string {
@@ -40,40 +36,8 @@ export async function unservedHint(
   options: AppOptions,
 ): Promise<string | undefined> {
   if ((await served(hq)).has(queue)) return undefined
-  const work = workCommand([queue], options)
-  return `no worker serves the queue ${queue}: start one with \`${work}\`, or run its jobs until the task has ended with \`highkiq task show ${id} --work${sameApp(options)}\``
-}
-
-export function hasLease(owners: ReadonlySet<string>, { identity }: Process): boolean {
-  return [...owners].some((owner) => owner.startsWith(identity))
-}
-
-/** Returns all processes, and those whose leases and heartbeats go on. `owners` are those whose leases go on. */
-export async function liveProcesses(
-  hq: Highkiq,
-  owners: ReadonlySet<string>,
-): Promise<{ processes: Process[]; live: Process[] }> {
-  const processes = await all(hq.processes())
-  const isLive = (process: Process) =>
-    process.stateAt(hq.now()) !== 'silent' && (!process.ours || hasLease(owners, process))
-  return { processes, live: processes.filter(isLive) }
-}
-
-/** Returns the queues with waiting jobs that none of these processes serves, the longest first. */
-export function unservedWaiting(live: readonly Process[], queues: readonly QueueSummary[]): QueueSummary[] {
-  const isServed = (name: string) => live.some((process) => !process.isQuiet && serves(process, name))
-  return queues
-    .filter(({ name, size, paused }) => size > 0 && !paused && !isServed(name))
-    .sort((a, b) => b.size - a.size)
-}
-
-export function orphansText({ jobs, workers }: Orphans): string {
-  return `${plural(jobs, 'job belongs', 'jobs belong')} to ${plural(workers, 'worker')} that died`
-}
-
-export function workCommand(queues: readonly string[], options: AppOptions): string {
-  const named = queues.some((queue) => queue !== 'default') ? queues : []
-  return `highkiq work${sameApp(options)}${named.map((queue) => ` -q ${quoted(queue)}`).join('')}`
+  const app = sameApp(options)
+  return `no worker serves the queue ${queue}: start one with \`${workCommand([queue], app)}\`, or run its jobs until the task has ended with \`highkiq task show ${id} --work${app}\``
 }
 
 /** Writes a line to standard error. */

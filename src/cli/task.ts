@@ -1,11 +1,12 @@
 /** Finds and watches tracked tasks for commands. */
 
+import { quoted, workCommand } from '../app/unserved-queues.ts'
 import type { Highkiq, Task, TaskStatus } from '../index.ts'
 import { metaOf } from '../tasks/meta.ts'
 import { setExitCode } from './io.ts'
-import { type AppOptions, quoted, sameApp } from './open-app.ts'
+import { type AppOptions, sameApp } from './open-app.ts'
 import { resumeHint } from './outcome.ts'
-import { say, unservedHint, workCommand } from './processes.ts'
+import { say, unservedHint } from './processes.ts'
 import { watchTask } from './task-progress.ts'
 import { startTaskWorker, type WorkOptions } from './task-worker.ts'
 import { onInterrupt } from './terminal.ts'
@@ -63,7 +64,7 @@ export async function sayThatTaskContinues(task: Task, options: AppOptions & Wor
   const hint = status?.state === 'paused' ? resumeHint(status, options) : undefined
   if (hint) say(`task ${task.id} is paused${status?.reason === undefined ? '' : `: ${status.reason}`}; ${hint}`)
   else if (options.work && status)
-    say(`task ${task.id} is not done; to continue it, start a worker: ${workCommand([status.queue], options)}`)
+    say(`task ${task.id} is not done; to continue it, start a worker: ${workCommand([status.queue], sameApp(options))}`)
   else say(`stopped watching; task ${task.id} continues`)
   say(`watch it again: highkiq task show ${task.id} --watch${sameApp(options)}`)
 }

@@ -12,3 +12,20 @@ export function plural(n: number, one: string, many = `${one}s`): string {
 export function megabytes(bytes: number): string {
   return `${count(Math.round(bytes / 1e6))} MB`
 }
+
+/** Formats seconds with at most two units: `75` → `1 min 15 s`. */
+export function duration(seconds: number): string {
+  if (!Number.isFinite(seconds)) return 'for ever'
+  if (seconds < 9.95 && seconds > 0.05 && !Number.isInteger(seconds)) return `${Number(seconds.toFixed(1))} s`
+  const whole = Math.round(seconds)
+  const units: [number, string][] = [
+    [Math.floor(whole / 86_400), 'd'],
+    [Math.floor((whole % 86_400) / 3600), 'h'],
+    [Math.floor((whole % 3600) / 60), 'min'],
+    [whole % 60, 's'],
+  ]
+  const first = units.findIndex(([n]) => n > 0)
+  if (first < 0) return '0 s'
+  const shown = units.slice(first, first + 2).filter(([n]) => n > 0)
+  return shown.map(([n, unit]) => `${count(n)} ${unit}`).join(' ')
+}

@@ -53,13 +53,13 @@ async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
       `/jobs/${queued}`,
       `/jobs/${running}`,
     ],
-    ...['/batches', `/batches/${bid}`, '/limits', '/locks', '/events', '/deploys'],
+    ...['/batches', `/batches/${bid}`, '/limits', '/locks', '/events', '/deploys', '/doctor'],
   ]
 }
 
 /** Buttons that only change what is looked at. */
 const LOOKS =
-  /^(Copy .*|Close|Previous|Next|Previous page|Next page|.* Newer|Older.*|Highest first|By error|class|queue|error|text|meta|job|code|field|)$/
+  /^(Copy .*|Close|Previous|Next|Previous page|Next page|.* Newer|Older.*|Highest first|By error|Examine again|class|queue|error|text|meta|job|code|field|)$/
 
 async function acts(page: Page): Promise<string[]> {
   const buttons = page.locator(
@@ -117,7 +117,7 @@ inBrowser('who may do what', (open) => {
     expect(await hq.queue('nobody').isPaused()).toBe(false)
     // Each page offers actions to a caller with rights, and `actionsOf` finds them.
     for (const path of paths.filter(
-      (one) => !['/', '/tasks', '/metrics', '/batches', '/limits', '/deploys'].includes(one),
+      (one) => !['/', '/tasks', '/metrics', '/batches', '/limits', '/deploys', '/doctor'].includes(one),
     )) {
       expect(await actionsOf(path), path).not.toEqual([])
     }

@@ -23,6 +23,7 @@ const PAGES = [
   '/events',
   '/metrics',
   '/deploys',
+  '/doctor',
 ]
 const TITLES = [
   'Overview',
@@ -42,6 +43,7 @@ const TITLES = [
   'Events',
   'Metrics',
   'Deploys',
+  'Doctor',
 ]
 
 /** Something on every page. */
@@ -102,6 +104,7 @@ inBrowser('everywhere', (open) => {
       'Events',
       'Metrics',
       'Deploys',
+      'Doctor',
     ]
     const found: string[] = []
     for (const [i, name] of links.entries()) {

@@ -80,7 +80,7 @@ async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
     ...['/retries', `/retries?job=${retry}`, '/scheduled', '/dead', '/finished', '/batches', `/batches/${bid}`],
     ...['/ordered', '/ordered?tab=inWork', '/ordered?tab=morgue', '/ordered?id=warehouse-1', '/limits', '/locks'],
     ...['/cron', '/cron?entry=nightly-synchronization', '/events', '/metrics', `/metrics/${encodeURIComponent(LONG)}`],
-    ...['/deploys', `/jobs/${retry}`, `/jobs/${queued}`, '/jobs', '/jobs?args.*.customer=4711', '/nowhere'],
+    ...['/deploys', '/doctor', `/jobs/${retry}`, `/jobs/${queued}`, '/jobs', '/jobs?args.*.customer=4711', '/nowhere'],
   ]
 }
 

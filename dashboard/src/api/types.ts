@@ -17,6 +17,7 @@ export interface Searched<Item> extends Page<Item> {
 export type About = Json<'About'>
 export type LiveStats = Json<'LiveStats'>
 export type Alert = Json<'Alert'>
+export type Diagnosis = Json<'Diagnosis'>
 export type Day = Json<'Day'>
 export type Throughput = Json<'Throughput'>
 export type Gauges = Json<'Gauges'>

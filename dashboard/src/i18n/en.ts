@@ -4,6 +4,7 @@ import { allJobs } from './en/all-jobs.ts'
 import { batches } from './en/batches.ts'
 import { busy } from './en/busy.ts'
 import { cron } from './en/cron.ts'
+import { doctor } from './en/doctor.ts'
 import { events } from './en/events.ts'
 import { everywhere } from './en/everywhere.ts'
 import { form } from './en/form.ts'
@@ -35,5 +36,6 @@ export const en = {
   ...events,
   ...batches,
   ...cron,
+  ...doctor,
   ...metrics,
 }

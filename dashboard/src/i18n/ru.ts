@@ -5,6 +5,7 @@ import { allJobs } from './ru/all-jobs.ts'
 import { batches } from './ru/batches.ts'
 import { busy } from './ru/busy.ts'
 import { cron } from './ru/cron.ts'
+import { doctor } from './ru/doctor.ts'
 import { events } from './ru/events.ts'
 import { everywhere } from './ru/everywhere.ts'
 import { form } from './ru/form.ts'
@@ -36,5 +37,6 @@ export const ru: Texts = {
   ...events,
   ...batches,
   ...cron,
+  ...doctor,
   ...metrics,
 }

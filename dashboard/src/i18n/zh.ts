@@ -5,6 +5,7 @@ import { allJobs } from './zh/all-jobs.ts'
 import { batches } from './zh/batches.ts'
 import { busy } from './zh/busy.ts'
 import { cron } from './zh/cron.ts'
+import { doctor } from './zh/doctor.ts'
 import { events } from './zh/events.ts'
 import { everywhere } from './zh/everywhere.ts'
 import { form } from './zh/form.ts'
@@ -36,5 +37,6 @@ export const zh: Texts = {
   ...events,
   ...batches,
   ...cron,
+  ...doctor,
   ...metrics,
 }

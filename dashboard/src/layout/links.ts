@@ -46,5 +46,6 @@ export const LINKS: readonly (readonly NavLink[])[] = [
     { path: '/events', icon: 'play', title: 'nav.events', key: 'e' },
     { path: '/metrics', icon: 'metrics', title: 'nav.metrics', key: 'm' },
     { path: '/deploys', icon: 'up', title: 'nav.deploys', key: 'v' },
+    { path: '/doctor', icon: 'plus', title: 'nav.doctor', key: 'x' },
   ],
 ]

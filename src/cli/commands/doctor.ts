@@ -1,10 +1,10 @@
 /** `highkiq doctor` examines the store, the workers and the jobs, and says what to do. */
 
 import type { Command } from 'commander'
+import { type Diagnosis, examine } from '../../doctor/examine.ts'
 import type { Severity } from '../../store/contract.ts'
-import { type Diagnosis, examine } from '../doctor/examine.ts'
 import { setExitCode } from '../io.ts'
-import { type AppOptions, withApp, withAppOptions } from '../open-app.ts'
+import { type AppOptions, checkStoreExists, sameApp, withApp, withAppOptions } from '../open-app.ts'
 import { pairs, plain, plural, printResult } from '../output.ts'
 
 /** The codes that monitoring programs of Nagios' kind expect. */
@@ -27,7 +27,8 @@ export function register(program: Command): void {
     .addHelpText('after', EXAMPLES)
     .action((options: AppOptions) =>
       withApp(options, async (hq) => {
-        const diagnosis = await examine(hq, options)
+        const checkStore = () => checkStoreExists(hq, options)
+        const diagnosis = await examine(hq, { app: sameApp(options), checkStore, lockKey: (key) => key })
         printResult(options.json, diagnosis, textOf(diagnosis))
         setExitCode(EXIT_CODES[diagnosis.status])
       }),

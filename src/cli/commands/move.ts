@@ -2,14 +2,16 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
+import { workCommand } from '../../app/unserved-queues.ts'
+import { liveProcesses, unservedWaiting } from '../../doctor/processes.ts'
 import { Highkiq, HighkiqError } from '../../index.ts'
 import { liveOwners } from '../../inspect/orphans.ts'
 import { isDone, type Pass, StoreMover } from '../../transfer/mover.ts'
 import type { RestCounts } from '../../transfer/rest.ts'
 import { io, setExitCode } from '../io.ts'
-import { checkLogVariables, checkStoreExists } from '../open-app.ts'
+import { checkLogVariables, checkStoreExists, sameApp } from '../open-app.ts'
 import { count, plural, printResult } from '../output.ts'
-import { liveProcesses, say, unservedWaiting, workCommand } from '../processes.ts'
+import { say } from '../processes.ts'
 import { onInterrupt } from '../terminal.ts'
 import { CliError } from '../usage.ts'
 
@@ -166,7 +168,9 @@ async function warnOfUnserved(target: Highkiq, url: string | undefined): Promise
   const { live } = await liveProcesses(target, await liveOwners(target.store))
   const names = unservedWaiting(live, await target.queueSummaries()).map(({ name }) => name)
   if (names.length === 0) return
-  say(`in the new store no worker serves ${names.join(', ')}: start one with \`${workCommand(names, { url })}\``)
+  say(
+    `in the new store no worker serves ${names.join(', ')}: start one with \`${workCommand(names, sameApp({ url }))}\``,
+  )
 }
 
 async function undoMove(mover: StoreMover, { json }: MoveOptions): Promise<void> {

@@ -1,6 +1,7 @@
 /** `highkiq processes | quiet | stop | concurrency` list and change the running workers. */
 
 import type { Command } from 'commander'
+import { hasLease } from '../../doctor/processes.ts'
 import type { Highkiq, Process } from '../../index.ts'
 import { liveOwners } from '../../inspect/orphans.ts'
 import { all } from '../../job/json.ts'
@@ -8,7 +9,6 @@ import { given } from '../../job/options.ts'
 import { plural } from '../../job/plural.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { type Column, count, duration, print, table } from '../output.ts'
-import { hasLease } from '../processes.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 import { CliError, wholeNumber } from '../usage.ts'
 

@@ -1,10 +1,13 @@
 /** `highkiq stats` shows the counts of the store. */
 
 import type { Command } from 'commander'
+import { workCommand } from '../../app/unserved-queues.ts'
+import { orphansText } from '../../doctor/processes.ts'
 import type { Highkiq } from '../../index.ts'
 import { liveOwners, orphansOf } from '../../inspect/orphans.ts'
+import { sameApp } from '../open-app.ts'
 import { count, duration, pairs, plural } from '../output.ts'
-import { adviceFor, orphansText, workCommand } from '../processes.ts'
+import { adviceFor } from '../processes.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
 
 export function register(program: Command): void {
@@ -51,7 +54,7 @@ function text({ ordered, unservedQueues, ...stats }: Figures, options: ShowOptio
   const died = orphans.jobs > 0 ? `\n${orphansText(orphans)}: a running worker puts them back` : ''
   const waiting = stats.enqueued + stats.backlog + stats.limited + stats.scheduled + stats.retries + total.length
   if (stats.processes === 0 && waiting > 0) {
-    const work = workCommand(unservedQueues, options)
+    const work = workCommand(unservedQueues, sameApp(options))
     return `${table}${died}\nno worker is running, and ${plural(waiting, 'job waits', 'jobs wait')}: start one with \`${work}\``
   }
   return `${table}${died}${unservedQueues.length > 0 ? `\n${adviceFor(unservedQueues)}` : ''}`

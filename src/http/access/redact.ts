@@ -16,7 +16,7 @@ import { redactMembers } from './redact-text.ts'
  */
 export type Redact = readonly (RegExp | string)[] | ((key: string, value: unknown) => unknown)
 
-const HIDDEN = '[redacted]'
+export const HIDDEN = '[redacted]'
 const UNREADABLE = '[redacted: not a job]'
 const TOO_DEEP = '[too deep to show]'
 /** Deeper values are not shown. */

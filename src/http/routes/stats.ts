@@ -28,6 +28,12 @@ export const STATS_ROUTES: Route[] = [
     answers: ok('LiveStats', 'The live stats'),
     run: async ({ server }) => json(await server.liveStats.latest()),
   }),
+  get('/api/v1/diagnosis', {
+    id: 'getDiagnosis',
+    summary: 'Examines the store, the workers and the jobs, as `highkiq doctor` does; at most five seconds old',
+    answers: ok('Diagnosis', 'The findings'),
+    run: async ({ server }) => json(await server.diagnosis()),
+  }),
   get('/api/v1/live-queues', {
     id: 'getLiveQueues',
     summary: 'Lists all queues in short, or only those that have changed since a version; at most two seconds old',

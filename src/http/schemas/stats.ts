@@ -1,6 +1,7 @@
 /** Schemas of the app and of its figures: now, live, and over time. */
 
 import * as v from 'valibot'
+import { SEVERITIES } from '../../store/contract.ts'
 import * as s from './building-blocks.ts'
 
 export const Health = s.object({ status: v.literal('ok') })
@@ -82,6 +83,20 @@ export const LiveStats = s.object({
   orderedQueues: s.count,
   crons: s.count,
   queues: s.count,
+})
+
+export const Diagnosis = s.object({
+  at: s.described(s.time, 'when it began'),
+  status: s.described(s.oneOf(SEVERITIES), 'the worst severity'),
+  store: s.described(s.text, 'its URL, without secrets'),
+  findings: s.list(
+    s.object({
+      check: s.described(s.text, 'what was examined, as one word'),
+      severity: s.described(s.oneOf(SEVERITIES), 'warning: jobs are safe now, but may not be later'),
+      text: s.text,
+      advice: s.optional(s.described(s.text, 'what to do; there unless the severity is ok')),
+    }),
+  ),
 })
 
 export const Day = s.object({ date: v.pipe(v.string(), v.isoDate()), processed: s.count, failed: s.count })

@@ -12,6 +12,7 @@ import { type Audit, auditorOf } from '../access/audit.ts'
 import { type Redact, Redaction } from '../access/redact.ts'
 import { Seal } from '../access/seal.ts'
 import { Sessions } from '../access/sessions.ts'
+import { diagnoses } from '../live/diagnosis.ts'
 import { JobCounters } from '../live/job-counters.ts'
 import { liveLists } from '../live/live-lists.ts'
 import { LiveStatsFeed } from '../live/live-stats.ts'
@@ -158,6 +159,7 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
     snapshots: snapshots(hq),
     topJobs: topJobs(hq),
     deployComparisons: deployComparisons(hq),
+    diagnosis: diagnoses(hq, redaction),
     jobCounters: new JobCounters(hq),
     /** The seal for cursors and keys. */
     seal: cached(Number.POSITIVE_INFINITY, async () => new Seal(await secret())),

@@ -21,6 +21,7 @@ export const layout = {
   'nav.events': 'Events',
   'nav.metrics': 'Metrics',
   'nav.deploys': 'Deploys',
+  'nav.doctor': 'Doctor',
   'nav.more': 'More',
   'nav.language': 'Language',
   'nav.local': 'Local time',

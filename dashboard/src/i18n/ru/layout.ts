@@ -22,6 +22,7 @@ export const layout: TextsOf<typeof english> = {
   'nav.events': 'События',
   'nav.metrics': 'Метрики',
   'nav.deploys': 'Выкладки',
+  'nav.doctor': 'Диагностика',
   'nav.more': 'Ещё',
   'nav.language': 'Язык',
   'nav.local': 'Местное время',

@@ -22,6 +22,7 @@ export const layout: TextsOf<typeof english> = {
   'nav.events': '事件',
   'nav.metrics': '指标',
   'nav.deploys': '部署',
+  'nav.doctor': '诊断',
   'nav.more': '更多',
   'nav.language': '语言',
   'nav.local': '本地时间',

@@ -1,36 +1,35 @@
 /** Tracked tasks and ordered queues that do not go on. */
 
-import { unownedShards } from '../../ordered/unowned-shards.ts'
-import { troubledTasks } from '../../tasks/troubled-tasks.ts'
-import { sameApp } from '../open-app.ts'
-import { count, duration, plain } from '../output.ts'
-import { workCommand } from '../processes.ts'
+import { workCommand } from '../app/unserved-queues.ts'
+import { count, duration } from '../job/plural.ts'
+import { unownedShards } from '../ordered/unowned-shards.ts'
+import { troubledTasks } from '../tasks/troubled-tasks.ts'
 import { type Check, each, ok } from './check.ts'
 
-export const tasks: Check = async ({ hq, options }) => {
+export const tasks: Check = async ({ hq, app }) => {
   const { running, still, paused } = await troubledTasks(hq.store, hq.now())
-  const show = (id: string) => `highkiq task show ${id}${sameApp(options)}`
+  const show = (id: string) => `highkiq task show ${id}${app}`
   const found = [
     ...each(still, ({ id, name, queue, minutes }) => ({
       severity: 'warning',
-      text: `task ${id} (${plain(name)}) has made no progress for ${duration(Math.floor(minutes) * 60)}`,
+      text: `task ${id} (${name}) has made no progress for ${duration(Math.floor(minutes) * 60)}`,
       advice: `See it with ${show(id)}, and whether a worker serves its queue ${queue}`,
     })),
     ...each(paused, ({ id, name, reason }) => ({
       severity: 'warning',
-      text: `task ${id} (${plain(name)}) is paused: ${plain(reason ?? '')}`,
+      text: `task ${id} (${name}) is paused: ${reason ?? ''}`,
       advice: `${show(id)} says how to resume it`,
     })),
   ]
   return found.length > 0 ? found : ok(`${count(running)} running, none stands still`)
 }
 
-export const ordered: Check = async ({ hq, options }) => {
+export const ordered: Check = async ({ hq, app }) => {
   const names = await hq.orderedQueues()
   const found = each(await unownedShards(hq.store, names, hq.now()), ({ queue, shard, lag }) => ({
     severity: 'error',
     text: `no worker runs shard ${shard} of the ordered queue ${queue}, whose next id has been due for ${duration(lag)}`,
-    advice: `Start a worker whose app defines it: ${workCommand([], options)}`,
+    advice: `Start a worker whose app defines it: ${workCommand([], app)}`,
   }))
   return found.length > 0 ? found : ok('no ordered queue with due ids waits for a worker')
 }

@@ -1,8 +1,8 @@
 /** The worker processes: their heartbeats, clocks and versions. */
 
-import type { Process } from '../../index.ts'
-import { VERSION } from '../../index.ts'
-import { count, duration, plural } from '../output.ts'
+import type { Process } from '../index.ts'
+import { count, duration, plural } from '../job/plural.ts'
+import { VERSION } from '../version.generated.ts'
 import { type Check, each, ok } from './check.ts'
 
 const CLOCK_SECONDS = 1

@@ -1,43 +1,43 @@
 /** Queues that nobody serves, that wait too long, or that are paused. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { unservedQueues } from '../../inspect/process.ts'
-import { QueueTrends } from '../../inspect/queue-trend.ts'
-import { sameApp } from '../open-app.ts'
-import { count, duration, plural } from '../output.ts'
-import { unservedWaiting, workCommand } from '../processes.ts'
+import { workCommand } from '../app/unserved-queues.ts'
+import { unservedQueues } from '../inspect/process.ts'
+import { QueueTrends } from '../inspect/queue-trend.ts'
+import { count, duration, plural } from '../job/plural.ts'
 import { type Check, each, ok } from './check.ts'
+import { unservedWaiting } from './processes.ts'
 
 /** The sizes are compared with those of this time before. */
 const MEASURE_MS = 1000
 /** A queue whose next job has waited for less does not count as growing. */
 const WAIT_SECONDS = 60
 
-export const queues: Check = ({ live, queues, options }) => {
+export const queues: Check = ({ live, queues, app }) => {
   const unserved = unservedWaiting(live, queues)
   const empty = unservedQueues(live).filter((name) => !unserved.some((queue) => queue.name === name))
   const found = [
     ...each(unserved, ({ name, size }) => ({
       severity: 'error',
       text: `no worker serves the queue ${name}, where ${plural(size, 'job waits', 'jobs wait')}`,
-      advice: `Start one: ${workCommand([name], options)}`,
+      advice: `Start one: ${workCommand([name], app)}`,
     })),
     ...each(empty, (name) => ({
       severity: 'warning',
       text: `no worker serves the queue ${name}, which jobs of a running app use`,
-      advice: `Start one: ${workCommand([name], options)}`,
+      advice: `Start one: ${workCommand([name], app)}`,
     })),
   ]
   return found.length > 0 ? found : ok('every queue with waiting jobs has a worker')
 }
 
-export const paused: Check = ({ queues, options }) => {
+export const paused: Check = ({ queues, app }) => {
   const found = each(
     queues.filter(({ size, paused }) => size > 0 && paused),
     ({ name, size }) => ({
       severity: 'warning',
       text: `the queue ${name} is paused, and ${plural(size, 'job waits', 'jobs wait')}`,
-      advice: `To resume it: highkiq resume ${name}${sameApp(options)}`,
+      advice: `To resume it: highkiq resume ${name}${app}`,
     }),
   )
   return found.length > 0 ? found : ok('no paused queue has jobs')

@@ -1,8 +1,8 @@
 /** Jobs and tasks that an interrupted `highkiq move` left between two stores. */
 
-import { sizeOfPage } from '../../store/contract.ts'
-import { targetOf } from '../../transfer/mover.ts'
-import { plural } from '../output.ts'
+import { plural } from '../job/plural.ts'
+import { sizeOfPage } from '../store/contract.ts'
+import { targetOf } from '../transfer/mover.ts'
 import type { Check } from './check.ts'
 
 /** Returns nothing if no move is interrupted. */

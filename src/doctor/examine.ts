@@ -1,16 +1,15 @@
-/** Runs all checks of `highkiq doctor`. To add one, write a `Check` and add it to `CHECKS`. */
+/** Runs all checks of the doctor. To add one, write a `Check` and add it to `CHECKS`. */
 
-import type { Highkiq } from '../../index.ts'
-import { liveOwners } from '../../inspect/orphans.ts'
-import { messageOf } from '../../job/errors.ts'
-import { type Finding, runChecks, SEVERITIES, type Severity } from '../../store/contract.ts'
-import type { AppOptions } from '../open-app.ts'
-import { liveProcesses } from '../processes.ts'
-import type { Check, View } from './check.ts'
+import type { Highkiq } from '../index.ts'
+import { liveOwners } from '../inspect/orphans.ts'
+import { messageOf } from '../job/errors.ts'
+import { type Finding, runChecks, SEVERITIES, type Severity } from '../store/contract.ts'
+import type { Check, ExamineOptions, View } from './check.ts'
 import { due } from './due.ts'
 import { batches, locks } from './lost.ts'
 import { moves } from './moves.ts'
 import { orphaned } from './orphaned.ts'
+import { liveProcesses } from './processes.ts'
 import { growth, paused, queues } from './queues.ts'
 import { storeResult } from './store.ts'
 import { ordered, tasks } from './tasks.ts'
@@ -42,19 +41,20 @@ export interface Diagnosis {
 }
 
 /** Examines the store of an app and what is in it. A store that can't be used is a finding, not an error. */
-export async function examine(hq: Highkiq, options: AppOptions): Promise<Diagnosis> {
+export async function examine(hq: Highkiq, options: ExamineOptions): Promise<Diagnosis> {
   const findings = await findingsOf(hq, options)
   const worst = Math.max(...findings.map(({ severity }) => SEVERITIES.indexOf(severity)))
   return { status: SEVERITIES[worst] as Severity, store: hq.store.url, findings }
 }
 
-async function findingsOf(hq: Highkiq, options: AppOptions): Promise<Finding[]> {
+async function findingsOf(hq: Highkiq, options: ExamineOptions): Promise<Finding[]> {
   const findings: Finding[] = []
   try {
     findings.push(...((await hq.store.diagnose?.()) ?? []))
     // Opening it would migrate it.
     if (findings.some(({ check }) => check === 'schema')) return findings
-    findings.unshift({ check: 'store', ...(await storeResult(hq, options)) })
+    options.checkStore?.()
+    findings.unshift({ check: 'store', ...(await storeResult(hq)) })
     const advice = 'See what the checks of the store say'
     findings.push(...(await runChecks(CHECKS, await viewOf(hq, options), { severity: 'error', advice })))
     return findings
@@ -64,7 +64,7 @@ async function findingsOf(hq: Highkiq, options: AppOptions): Promise<Finding[]> 
   }
 }
 
-async function viewOf(hq: Highkiq, options: AppOptions): Promise<View> {
+async function viewOf(hq: Highkiq, { app, lockKey }: ExamineOptions): Promise<View> {
   const [queues, owners] = await Promise.all([hq.queueSummaries(), liveOwners(hq.store)])
-  return { hq, ...(await liveProcesses(hq, owners)), owners, queues, options }
+  return { hq, ...(await liveProcesses(hq, owners)), owners, queues, app, lockKey }
 }

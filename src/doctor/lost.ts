@@ -1,9 +1,8 @@
 /** Locks and batches that wait for jobs which are nowhere. */
 
-import type { Highkiq } from '../../index.ts'
-import { hasCode } from '../../job/errors.ts'
-import { sameApp } from '../open-app.ts'
-import { count, duration, plain } from '../output.ts'
+import type { Highkiq } from '../index.ts'
+import { hasCode } from '../job/errors.ts'
+import { count, duration } from '../job/plural.ts'
 import { type Check, each, ok } from './check.ts'
 
 /** At most this many jobs are searched for, for at most SEARCH_MS: a search may read all jobs. */
@@ -38,7 +37,7 @@ function none(seems: string, items: number, searched: number): string {
   return `none of the ${count(searched)} whose jobs were searched for seems ${seems}`
 }
 
-export const locks: Check = async ({ hq, options }) => {
+export const locks: Check = async ({ hq, app, lockKey }) => {
   const page = await hq.store.unique.list({ limit: LOCKS }, hq.now())
   const bound = page.locks.filter(({ outlives }) => !outlives)
   // A walk of a worker suspects a lock whose job it did not find.
@@ -50,8 +49,8 @@ export const locks: Check = async ({ hq, options }) => {
   )
   const found = each(lost, ({ key, holder }) => ({
     severity: 'warning',
-    text: `job ${holder} has the lock ${key}, but is in no queue or set: pushes of the same unique job are refused`,
-    advice: `A running worker releases it within minutes; to do it now: highkiq locks release ${key} ${holder}${sameApp(options)}`,
+    text: `job ${holder} has the lock ${lockKey(key)}, but is in no queue or set: pushes of the same unique job are refused`,
+    advice: `A running worker releases it within minutes; to do it now: highkiq locks release ${lockKey(key)} ${holder}${app}`,
   }))
   return found.length > 0
     ? found
@@ -60,7 +59,7 @@ export const locks: Check = async ({ hq, options }) => {
       )
 }
 
-export const batches: Check = async ({ hq, options }) => {
+export const batches: Check = async ({ hq, app }) => {
   const { batches } = hq.store
   const { items } = await batches.idle(hq.now() - STILL_MS, { limit: BATCHES })
   const waiting = items.filter(({ pending }) => pending > 0)
@@ -79,8 +78,8 @@ export const batches: Check = async ({ hq, options }) => {
   const { lost, searched } = await withoutJob(hq, members.flat(), ({ jid }) => jid)
   const found = each(lost, ({ batch, jid }) => ({
     severity: 'warning',
-    text: `batch ${batch.bid} has made no progress for ${duration((hq.now() - batch.progressAt) / 1000)}, and its job ${plain(jid)} is nowhere`,
-    advice: `A running worker ends such jobs within minutes; see highkiq batches show ${batch.bid}${sameApp(options)}`,
+    text: `batch ${batch.bid} has made no progress for ${duration((hq.now() - batch.progressAt) / 1000)}, and its job ${jid} is nowhere`,
+    advice: `A running worker ends such jobs within minutes; see highkiq batches show ${batch.bid}${app}`,
   }))
   if (found.length > 0) return found
   const all = members.flat().length + Math.max(waiting.length - SEARCHED, 0)

@@ -1,9 +1,8 @@
 /** Whether the store can be read and written, and how long it takes to answer. */
 
 import { randomUUID } from 'node:crypto'
-import type { Highkiq } from '../../index.ts'
-import type { CheckResult } from '../../store/contract.ts'
-import { type AppOptions, checkStoreExists } from '../open-app.ts'
+import type { Highkiq } from '../index.ts'
+import type { CheckResult } from '../store/contract.ts'
 
 const ROUNDS = 5
 const SLOW_MS = 100
@@ -11,9 +10,7 @@ const LOCK = 'doctor'
 const LOCK_SECONDS = 10
 
 /** Opens the store, and writes and removes a lock of its own. @throws what the store throws */
-export async function storeResult(hq: Highkiq, options: AppOptions): Promise<CheckResult> {
-  checkStoreExists(hq, options)
-  const { store } = hq
+export async function storeResult({ store }: Highkiq): Promise<CheckResult> {
   await store.open()
   const holder = randomUUID()
   const times: number[] = []

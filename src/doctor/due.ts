@@ -1,9 +1,9 @@
 /** Scheduled jobs and retries that are due, and that no worker moves to their queues. */
 
-import { readPayload } from '../../job/payload.ts'
-import type { CheckResult } from '../../store/contract.ts'
-import { count, duration, plural } from '../output.ts'
-import { workCommand } from '../processes.ts'
+import { workCommand } from '../app/unserved-queues.ts'
+import { readPayload } from '../job/payload.ts'
+import { count, duration, plural } from '../job/plural.ts'
+import type { CheckResult } from '../store/contract.ts'
 import { type Check, ok } from './check.ts'
 
 /** Jobs that are due for less than this are not late: workers look for them every few seconds. */
@@ -14,7 +14,7 @@ const SETS = [
   ['retry', 'retry is due', 'retries are due'],
 ] as const
 
-export const due: Check = async ({ hq, live, options }) => {
+export const due: Check = async ({ hq, live, app }) => {
   const now = hq.now()
   const found = await Promise.all(
     SETS.map(async ([set, one, several]): Promise<CheckResult[]> => {
@@ -29,7 +29,7 @@ export const due: Check = async ({ hq, live, options }) => {
         return [{ severity: 'warning', text, advice }]
       }
       const queues = new Set(entries.flatMap(({ text }) => readPayload(text)?.queue ?? []))
-      const advice = `Start a worker, which moves them: ${workCommand([...queues], options)}`
+      const advice = `Start a worker, which moves them: ${workCommand([...queues], app)}`
       return [{ severity: 'error', text: `${text}: no worker is running`, advice }]
     }),
   )

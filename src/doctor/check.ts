@@ -1,11 +1,20 @@
 /** The types of a check of `highkiq doctor`. */
 
-import type { Highkiq, Process, QueueSummary } from '../../index.ts'
-import type { Check as CheckOf, CheckResult } from '../../store/contract.ts'
-import type { AppOptions } from '../open-app.ts'
+import type { Highkiq, Process, QueueSummary } from '../index.ts'
+import type { Check as CheckOf, CheckResult } from '../store/contract.ts'
+
+/** What the caller of the doctor decides. */
+export interface ExamineOptions {
+  /** Names the app in the commands of advice: ` -r jobs.ts`. */
+  app: string
+  /** Throws when the store must not be opened. */
+  checkStore?: () => void
+  /** Returns the key of a unique lock as the viewer may see it. */
+  lockKey: (key: string) => string
+}
 
 /** Data of the store that several checks need, read once. */
-export interface View {
+export interface View extends Pick<ExamineOptions, 'app' | 'lockKey'> {
   hq: Highkiq
   processes: readonly Process[]
   /** Processes whose leases and heartbeats continue. */
@@ -13,8 +22,6 @@ export interface View {
   /** The owners whose leases go on. */
   owners: ReadonlySet<string>
   queues: readonly QueueSummary[]
-  /** The options of the app, for commands in advice; see `sameApp`. */
-  options: AppOptions
 }
 
 export type Check = CheckOf<View>

@@ -1,0 +1,34 @@
+/** The worker processes that are live, and the queues that they leave unserved. */
+
+import type { Highkiq, Process, QueueSummary } from '../index.ts'
+import type { Orphans } from '../inspect/orphans.ts'
+import { serves } from '../inspect/process.ts'
+import { all } from '../job/json.ts'
+import { plural } from '../job/plural.ts'
+
+export function hasLease(owners: ReadonlySet<string>, { identity }: Process): boolean {
+  return [...owners].some((owner) => owner.startsWith(identity))
+}
+
+/** Returns all processes, and those whose leases and heartbeats go on. `owners` are those whose leases go on. */
+export async function liveProcesses(
+  hq: Highkiq,
+  owners: ReadonlySet<string>,
+): Promise<{ processes: Process[]; live: Process[] }> {
+  const processes = await all(hq.processes())
+  const isLive = (process: Process) =>
+    process.stateAt(hq.now()) !== 'silent' && (!process.ours || hasLease(owners, process))
+  return { processes, live: processes.filter(isLive) }
+}
+
+/** Returns the queues with waiting jobs that none of these processes serves, the longest first. */
+export function unservedWaiting(live: readonly Process[], queues: readonly QueueSummary[]): QueueSummary[] {
+  const isServed = (name: string) => live.some((process) => !process.isQuiet && serves(process, name))
+  return queues
+    .filter(({ name, size, paused }) => size > 0 && !paused && !isServed(name))
+    .sort((a, b) => b.size - a.size)
+}
+
+export function orphansText({ jobs, workers }: Orphans): string {
+  return `${plural(jobs, 'job belongs', 'jobs belong')} to ${plural(workers, 'worker')} that died`
+}

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { inBrowser } from './browser.ts'
+
+inBrowser('the doctor', (open) => {
+  test('its findings come worst first, lead to their pages, and are examined again', async () => {
+    const { page, faults } = await open('/doctor', {
+      before: ({ hq }) => hq.push({ class: 'Send', args: [1], queue: 'mail' }),
+    })
+    await page.getByRole('heading', { name: 'Doctor' }).getByText('errors').waitFor()
+    const rows = page.getByRole('table', { name: 'Doctor' }).locator('tbody tr')
+    const unserved = rows.filter({ hasText: 'no worker serves the queue mail, where 1 job waits' })
+    await unserved.getByText('Start one: highkiq work -q mail').waitFor()
+    const severities = (await rows.locator('td:first-child').allInnerTexts()).map((text) => text.trim())
+    const order = ['error', 'warning', 'fine']
+    expect(severities).toEqual(severities.toSorted((a, b) => order.indexOf(a) - order.indexOf(b)))
+    expect(await rows.filter({ hasText: 'fine' }).getByRole('link').count()).toBe(0)
+
+    await unserved.getByRole('link', { name: 'Show' }).click()
+    await page.getByRole('button', { name: 'Pause' }).click()
+    await page.getByText('mail is paused').waitFor()
+    await page.goBack()
+    const paused = rows.filter({ hasText: 'the queue mail is paused, and 1 job waits' })
+    await paused.waitFor()
+    expect(await unserved.count()).toBe(0)
+    await page.route('**/diagnosis', (route) => route.fulfill({ status: 500, json: {} }), { times: 1 })
+    const again = page.getByRole('button', { name: 'Examine again' })
+    await again.click()
+    await page.getByRole('alert').waitFor()
+    await again.click()
+    await page.getByRole('alert').waitFor({ state: 'detached' })
+    await paused.waitFor()
+    expect(faults.splice(0).every((fault) => fault.includes('500'))).toBe(true)
+  })
+})

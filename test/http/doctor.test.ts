@@ -1,0 +1,58 @@
+/** `GET /api/v1/diagnosis`: the findings of `highkiq doctor` over HTTP. */
+
+import { expect, test } from 'vitest'
+import { api } from './api.ts'
+
+interface Finding {
+  check: string
+  severity: string
+  text: string
+  advice?: string
+}
+
+test('the server examines the store, the workers and the jobs, also when it is read-only, and names no secret', async () => {
+  const t = api({ readOnly: true })
+  await t.hq.push({ class: 'Waits', args: [1], queue: 'a&b' })
+  const { status, body } = await t.call('GET', '/api/v1/diagnosis')
+  expect([status, body.status, body.store]).toEqual([200, 'error', t.hq.store.url])
+  expect(body.findings).toContainEqual({
+    check: 'queues',
+    severity: 'error',
+    text: 'no worker serves the queue a&b, where 1 job waits',
+    advice: "Start one: highkiq work -q 'a&b'",
+  })
+  expect(body.findings).toContainEqual({
+    check: 'orphaned',
+    severity: 'ok',
+    text: 'no job belongs to a worker that died',
+  })
+})
+
+test('a change through the server is seen by the next diagnosis at once', async () => {
+  const t = api()
+  await t.hq.push({ class: 'Waits', args: [1], queue: 'mail' })
+  const checks = async () => {
+    const { body } = await t.call('GET', '/api/v1/diagnosis')
+    const found = (body.findings as Finding[]).filter(({ severity }) => severity !== 'ok')
+    return found.map(({ check }) => check).filter((check) => check === 'queues' || check === 'paused')
+  }
+  expect(await checks()).toEqual(['queues'])
+  await t.call('POST', '/api/v1/queues/mail/pause')
+  expect(await checks()).toEqual(['paused'])
+})
+
+test.each([true, false])('the key of a lock is hidden where values are: %s', async (isHidden) => {
+  const t = api(isHidden ? { redact: ['password'] } : {})
+  const Once = t.hq.job('Once', { unique: true }, (_ctx, _n: number) => {})
+  const jid = await Once.performAsync(1)
+  const key = (await t.hq.uniqueLocks.of(Once, 1))?.key as string
+  // Another program runs the job, which does not know of the lock.
+  for (const text of await t.hq.store.jobs.peek('default', 0, 10)) {
+    await t.hq.store.search.pull('default', [{ text, to: null }], t.hq.now())
+  }
+  const { body, text } = await t.call('GET', '/api/v1/diagnosis')
+  const lock = (body.findings as Finding[]).find(({ check }) => check === 'locks')
+  const shown = isHidden ? '[redacted]' : key
+  expect(lock).toMatchObject({ severity: 'warning', text: expect.stringContaining(`job ${jid} has the lock ${shown}`) })
+  expect(text.includes(key)).toBe(!isHidden)
+})
