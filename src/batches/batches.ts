@@ -61,6 +61,9 @@ export interface BatchMeta {
 }
 
 const PAGE = 100
+/** The most batches that a search by state reads, and those that it reads at once. */
+const SEARCHED = 2000
+const SEARCHED_AT_ONCE = 500
 
 /** A member as people read it. */
 export interface MemberSummary extends BatchMember {
@@ -94,19 +97,33 @@ export class Batches {
     } while (cursor !== undefined)
   }
 
-  /** Returns a page of batches, newest first. `next` is the `cursor` of the next page. @throws INVALID_OPTION */
+  /**
+   * Returns a page of batches, newest first. `next` is the `cursor` of the next page. With `state` it reads at most 2,000
+   * batches, so a page may have fewer than `limit`, or none, although `next` is set. @throws INVALID_OPTION
+   */
   async page(
-    options: { cursor?: string | undefined; limit?: number } = {},
+    options: { state?: BatchState; cursor?: string | undefined; limit?: number } = {},
   ): Promise<{ items: Batch[]; next: string | null }> {
-    checkOptions('hq.batches.page', options, { cursor: CURSOR, limit: 'count' })
-    const { cursor, limit = 25 } = options
+    checkOptions('hq.batches.page', options, { state: BATCH_STATES, cursor: CURSOR, limit: 'count' })
+    const { state, cursor, limit = 25 } = options
     const [createdAt, bid = ''] = cursor?.split('-') ?? []
-    const before = cursor === undefined ? undefined : { createdAt: Number(createdAt), bid }
+    let before = cursor === undefined ? undefined : { createdAt: Number(createdAt), bid }
     // One more record, so that the last page is never empty.
-    const found = await readerOf(this.#app).page({ before, limit: limit + 1 })
-    const records = found.slice(0, limit)
-    const last = found.length > limit ? records.at(-1) : undefined
-    return { items: records.map(batchOf), next: last ? `${last.createdAt}-${last.bid}` : null }
+    const atOnce = Math.max(limit + 1, state === undefined ? 0 : SEARCHED_AT_ONCE)
+    const items: Batch[] = []
+    for (let read = 0; read < SEARCHED; read += atOnce) {
+      const records = await readerOf(this.#app).page({ before, limit: atOnce })
+      for (const record of records) {
+        const batch = batchOf(record)
+        if (state === undefined || batch.state === state) {
+          if (items.length === limit) return { items, next: cursorOf(before) }
+          items.push(batch)
+        }
+        before = record
+      }
+      if (records.length < atOnce) return { items, next: null }
+    }
+    return { items, next: cursorOf(before) }
   }
 
   /** Returns the members that have not succeeded or failed: jids of jobs, and bids of nested batches, in any order. */
@@ -202,6 +219,10 @@ export function batchOf(record: BatchRecord): Batch {
     succeededAt: date(record.succeededAt),
     diedAt: date(record.diedAt),
   }
+}
+
+function cursorOf(last: Pick<BatchRecord, 'createdAt' | 'bid'> | undefined): string | null {
+  return last ? `${last.createdAt}-${last.bid}` : null
 }
 
 function stateOf({ pending, dead, failed }: BatchRecord): BatchState {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { until } from '../engine/bench.ts'
 import { inBrowser, namesOfPages } from './browser.ts'
 
 inBrowser('batches', (open) => {
@@ -82,6 +83,28 @@ inBrowser('batches', (open) => {
     expect(shown).toHaveLength(names.length)
     await page.getByRole('button', { name: 'Previous page' }).click()
     await page.getByRole('link', { name: 'batch 199', exact: true }).waitFor()
+  })
+
+  test('the batches with dead jobs are found by their state', async () => {
+    const { page, hq } = await open('/batches', {
+      before: async ({ hq, work }) => {
+        hq.job('Work', { retry: 0 }, (_ctx, doesFail: boolean) => {
+          if (doesFail) throw new Error('no')
+        })
+        for (const description of ['broken', 'fine']) {
+          await hq.batch({ description }, () => hq.push({ class: 'Work', args: [description === 'broken'] }))
+        }
+        await work()
+      },
+    })
+    await until(async () => (await hq.batches.page({ state: 'running' })).items.length === 0)
+    const names = page.getByRole('table', { name: 'Batches' }).locator('tbody tr a')
+    await page.getByLabel('State').selectOption('dead')
+    await expect.poll(() => names.allInnerTexts()).toEqual(['broken'])
+    await page.getByLabel('State').selectOption('failed')
+    await page.getByText('Nothing matches').waitFor()
+    await page.getByLabel('State').selectOption('All states')
+    await expect.poll(() => names.count()).toBe(2)
   })
 
   test('an unknown batch has a page that says so', async () => {

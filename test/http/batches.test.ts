@@ -33,6 +33,28 @@ test('batches are listed page by page, shown and cancelled', async () => {
   expect((await t.call('GET', '/api/v1/batches?cursor=x')).status).toBe(400)
 })
 
+test('the batches in one state are listed, and those of other states are passed over', async () => {
+  const t = api()
+  const Fails = t.hq.job('Fails', { retry: 0 }, (_ctx, doesFail: boolean) => {
+    if (doesFail) throw new Error('no')
+  })
+  const push = (doesFail: boolean) => t.hq.batch({}, () => Fails.performAsync(doesFail))
+  const dead = [await push(true), await push(true)]
+  for (let n = 0; n < 5; n++) await push(false)
+  await t.work()
+  const bids = async (query: string) => {
+    const { body } = await t.call('GET', `/api/v1/batches?${query}`)
+    return [body.items.map(({ bid }: { bid: string }) => bid), body.next] as [string[], string | null]
+  }
+  await until(async () => (await bids('state=running'))[0].length === 0)
+  expect((await bids('state=succeeded'))[0]).toHaveLength(5)
+  expect((await bids('state=failed'))[0]).toEqual([])
+  const [newest, next] = await bids('state=dead&limit=1')
+  const [oldest, end] = await bids(`state=dead&limit=1&cursor=${next}`)
+  expect([[...newest, ...oldest].sort(), end]).toEqual([dead.sort(), null])
+  expect((await t.call('GET', '/api/v1/batches?state=ended')).status).toBe(400)
+})
+
 test('a push that names a batch is refused, and one with the bid of Sidekiq Pro is not', async () => {
   const t = api()
   const Work = t.hq.job('Work', () => {})

@@ -1,7 +1,9 @@
 /** `highkiq batches` lists batches, shows one, cancels its jobs, and pushes one. */
 
-import type { Command } from 'commander'
-import type { Batch, Highkiq } from '../../index.ts'
+import { type Command, Option } from 'commander'
+import { BATCH_STATES } from '../../batches/batches.ts'
+import type { Batch, BatchState, Highkiq } from '../../index.ts'
+import { given } from '../../job/options.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { type Column, count, pairs, plain, printResult, table, time } from '../output.ts'
 import { type ShowOptions, show, showFirst, withShowOptions } from '../show.ts'
@@ -35,18 +37,33 @@ const COLUMNS: Column<Batch>[] = [
   { title: 'DESCRIPTION', of: ({ description }) => plain(description ?? ''), flexible: true },
 ]
 
+interface ListOptions extends ShowOptions {
+  state?: BatchState
+  limit?: number
+}
+
 export function register(program: Command): void {
   const batches = program
     .command('batches')
     .description('list batches of jobs, show one, cancel its jobs, and push one')
   withShowOptions(batches.command('list').description('list batches, newest first'))
+    .addOption(new Option('--state <state>', 'only those').choices(BATCH_STATES))
     .option('--limit <n>', 'how many at most (default: 25)', wholeNumber)
-    .addHelpText('after', '\nExamples:\n  highkiq batches list\n  highkiq batches list --limit 100 --json\n')
-    .action(({ limit = 25, ...options }: ShowOptions & { limit?: number }) =>
+    .addHelpText(
+      'after',
+      '\nExamples:\n  highkiq batches list\n  highkiq batches list --state failed --limit 100 --json\n',
+    )
+    .action(({ state, limit = 25, ...options }: ListOptions) =>
       showFirst(options, {
         async get(hq) {
-          const { items, next } = await hq.batches.page({ limit })
-          return { items, more: next !== null }
+          const items: Batch[] = []
+          let cursor: string | undefined
+          do {
+            const page = await hq.batches.page(given({ state, cursor, limit: limit - items.length }))
+            items.push(...page.items)
+            cursor = page.next ?? undefined
+          } while (cursor !== undefined && items.length < limit)
+          return { items, more: cursor !== undefined }
         },
         text: (items) => table(COLUMNS, items, 'no batches'),
       }),

@@ -1,13 +1,15 @@
 /** Routes of batches. */
 
+import { BATCH_STATES } from '../../batches/batches.ts'
 import { addJobs, flowOf, pushBatch } from '../../batches/from-json.ts'
 import type { Batch } from '../../index.ts'
 import { HighkiqError, PushError } from '../../job/errors.ts'
+import { given } from '../../job/options.ts'
 import type { Redaction } from '../access/redact.ts'
 import { NewBatch, NewFlow } from '../schemas/new-jobs.ts'
 import { invalid, json } from '../server/answer.ts'
 import { readBody } from '../server/body.ts'
-import { cursor, integer } from '../server/parameter.ts'
+import { cursor, integer, oneOf } from '../server/parameter.ts'
 import { answer, type Call, get, ok, PUSH_ERRORS, post, type Route } from '../server/route.ts'
 import { bodyOf } from '../server/schema.ts'
 import { classCollector } from './class-collector.ts'
@@ -69,12 +71,16 @@ export const BATCH_ROUTES: Route[] = [
     id: 'listBatches',
     summary: 'Lists batches, newest first',
     query: {
+      state: oneOf(
+        BATCH_STATES,
+        'only batches in this state; a search reads at most 2,000 batches, so a page may have no items',
+      ),
       cursor: cursor((text) => (/^\d+-[0-9a-f]{16}$/.test(text) ? text : undefined)),
       limit: integer(1, 500, 50, 'items on one page'),
     },
     answers: ok('BatchList', 'A page of batches'),
     async run({ hq, server, query }) {
-      const { items, next } = await hq.batches.page(query)
+      const { items, next } = await hq.batches.page(given(query))
       return json({ items: items.map((batch) => shown(server.redaction, batch)), next })
     },
   }),

@@ -1,4 +1,4 @@
-/** All batches, newest first. */
+/** All batches, or those in one state, newest first. */
 
 import type { Batch, Page } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
@@ -6,6 +6,7 @@ import { actionColumn } from '../../components/action-column.tsx'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Paging } from '../../components/paging.tsx'
+import { FROM_THE_START } from '../../components/search.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
 import { number } from '../../format/number.ts'
@@ -14,16 +15,36 @@ import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { Cancel, StatePill } from './state.tsx'
 
+const STATES: readonly Batch['state'][] = ['running', 'succeeded', 'dead', 'failed']
+
 export default function Batches() {
-  const [{ cursor }] = useQuery()
-  const { data, error, reload } = useData<Page<Batch>>('/batches', { cursor, limit: 100 })
+  const [{ state, cursor }, change] = useQuery()
+  const { data, error, reload } = useData<Page<Batch>>('/batches', { state, cursor, limit: 100 })
   return (
     <main class="main" id="main" tabIndex={-1}>
       <Head title={t('batches.title')} />
       <section class="panel list">
+        <div class="tools">
+          <label>
+            <span class="vh">{t('tasks.state')}</span>
+            <select
+              class="btn"
+              value={state ?? ''}
+              onChange={(event) => change({ state: event.currentTarget.value, ...FROM_THE_START })}
+            >
+              <option value="">{t('tasks.allStates')}</option>
+              {STATES.map((one) => (
+                <option key={one} value={one}>
+                  {t(`batches.state.${one}`)}
+                </option>
+              ))}
+            </select>
+          </label>
+        </div>
         {error && <ErrorNote error={error} onRetry={reload} />}
         {!data && !error && <Skeleton />}
-        {data?.items.length === 0 && (
+        {data?.items.length === 0 && state !== undefined && <Empty icon="search" title={t('nothingMatches')} />}
+        {data?.items.length === 0 && state === undefined && (
           <Empty icon="tasks" title={t('batches.none')}>
             {t('batches.noneWhat')}
             <br />
