@@ -174,6 +174,8 @@ inBrowser('queues', (open) => {
         const histogram = Array.from({ length: 26 }, (_, bucket) => (bucket === 20 ? 50 : 0))
         const waits = [{ queue: 'images', ms: 50_000, histogram }]
         await hq.store.metrics.record({ source: 'a', number: 1, at: now - 120_000, jobs: [], waits })
+        const older = [{ queue: 'images', ms: 900_000, histogram: histogram.map((n) => n * 3).reverse() }]
+        await hq.store.metrics.record({ source: 'a', number: 2, at: now - 4 * 3_600_000, jobs: [], waits: older })
       },
     })
     await page.getByRole('link', { name: 'images' }).click()
@@ -187,6 +189,15 @@ inBrowser('queues', (open) => {
     await page.getByRole('img', { name: /^Seconds that jobs had waited/ }).waitFor()
     // 50 runs in five minutes.
     await page.getByText('10 a minute').waitFor()
+    await page.getByRole('img', { name: 'Runs per minute' }).waitFor()
+    const half = page.getByText(/^half under /)
+    const lastHour = await half.innerText()
+    await page.getByRole('link', { name: '8 hours' }).click()
+    await page.getByRole('heading', { name: 'Waits, last 8 hours' }).waitFor()
+    await expect.poll(() => half.innerText()).toMatch(/ in 8 hours$/)
+    expect((await half.innerText()).split(' in ')[0]).not.toBe(lastHour.split(' in ')[0])
+    // What the last five minutes had stays.
+    await page.getByText('10 a minute').waitFor()
 
     const jobs = page.getByRole('table', { name: 'Waiting jobs' }).locator('tbody tr')
     await expect.poll(() => jobs.first().textContent()).toContain('Scan')
@@ -196,7 +207,7 @@ inBrowser('queues', (open) => {
     await expect.poll(() => jobs.first().textContent()).toContain('Resize [25]')
     await classes.getByRole('link', { name: 'Scan' }).click()
     await expect.poll(() => jobs.count()).toBe(2)
-    expect(new URL(page.url()).search).toBe('?order=oldest&class=Scan')
+    expect(new URL(page.url()).search).toBe('?range=8h&order=oldest&class=Scan')
     await page.getByRole('link', { name: '1 runs' }).click()
     await page.getByRole('table', { name: 'Running now' }).getByText('huge.tiff').waitFor()
     expect(new URL(page.url()).search).toBe('?queue=images')

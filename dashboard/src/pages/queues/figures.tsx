@@ -14,9 +14,11 @@ import { limitName } from '../limits/name.ts'
 interface FiguresProps {
   queue: Queue
   waits: QueueWaits | undefined
+  /** The time of the waits, for people: `8 hours`. */
+  hours: string
 }
 
-export function Figures({ queue, waits }: FiguresProps) {
+export function Figures({ queue, waits, hours }: FiguresProps) {
   const { name, size, limited, maxLength, backlog, latency, slots, servedBy, ignoredBy, paused, trend } = queue
   const out = waits && runsPerMinute(waits, MINUTES)
   // The size is compared with that of a minute ago, so the runs that left it are those of a minute, too.
@@ -40,7 +42,9 @@ export function Figures({ queue, waits }: FiguresProps) {
           {came != null && <span class="cut block">{t('queues.in', { n: rate(came) })}</span>}
         </Tile>
         <Tile label={t('queues.waited')} value={waits?.p95 == null ? '–' : duration(waits.p95)}>
-          {waits?.p50 == null ? t('queues.waitedNone') : t('queues.waitedHalf', { time: duration(waits.p50) })}
+          {waits?.p50 == null
+            ? t('queues.waitedNone', { hours })
+            : t('queues.waitedHalf', { time: duration(waits.p50), hours })}
         </Tile>
         <Tile label={t('queues.slots')} value={number(slots)}>
           {t('overview.facts.processes', { n: servedBy.length })}

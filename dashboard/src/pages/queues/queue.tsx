@@ -19,12 +19,13 @@ import { reportOutcome } from '../../components/toast.tsx'
 import { bytes, number } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
-import { useData } from '../../live/use-data.ts'
+import { LONGEST_REST_MS, useData } from '../../live/use-data.ts'
 import { type Change, useQuery } from '../../live/use-query.ts'
 import { AddJob } from '../job/add.tsx'
 import { visible } from '../job/json.tsx'
 import { MoreFilters } from '../job-sets/more-filters.tsx'
 import { type Row, rowsOf } from '../job-sets/row.ts'
+import { Ranges } from '../metrics/ranges.tsx'
 import { QueueActions } from './actions.tsx'
 import { ClassesPanel } from './classes.tsx'
 import { Figures } from './figures.tsx'
@@ -34,6 +35,8 @@ import { ServingPanel } from './serving.tsx'
 import { WaitsPanel } from './waits.tsx'
 
 const ORDERS = ['newest', 'oldest'] as const
+/** The times of the waits, which are stored for eight hours. */
+const RANGES = ['1h', '8h'] as const
 
 export default function QueuePage() {
   const name = nameOf(useRoute().params.name ?? '')
@@ -44,7 +47,10 @@ export default function QueuePage() {
   const order = ORDERS.find((one) => one === query.order) ?? 'newest'
   const listQuery = { search, class: className, order, cursor, limit: 25 }
   const jobs = useData<Searched<JobSummary>>(`${path}/jobs`, listQuery)
-  const waits = useData<QueueWaits>(`${path}/waits`)
+  const range = RANGES.find((one) => one === query.range) ?? '1h'
+  const minutes = Number.parseInt(range, 10) * 60
+  const hours = t('metrics.hours', { n: minutes / 60 })
+  const waits = useData<QueueWaits>(`${path}/waits`, { minutes }, { restMs: range === '1h' ? 0 : LONGEST_REST_MS })
   const rows = rowsOf(jobs.data?.items ?? [])
   const again = useCallback(async () => {
     await Promise.all([reload(), jobs.reload()])
@@ -68,13 +74,14 @@ export default function QueuePage() {
       >
         {about.value?.readOnly === false && <AddJob queue={name} />}
         {queue && about.value?.readOnly === false && <QueueActions queue={queue} reload={again} />}
+        <Ranges path={path} range={range} of={RANGES} rest={{ search, class: className, order: query.order }} />
       </Head>
       {error && <ErrorNote error={error} onRetry={reload} />}
-      {queue && <Figures queue={queue} waits={waits.data} />}
+      {queue && <Figures queue={queue} waits={waits.data} hours={hours} />}
       {!queue && !error && <EmptyTiles columns={5} />}
       <div class="grid g11">
         <ClassesPanel queue={name} />
-        <WaitsPanel waits={waits} />
+        <WaitsPanel waits={waits} hours={hours} />
       </div>
       <div class="grid g11">
         <ServingPanel queue={name} />
