@@ -434,4 +434,37 @@ inBrowser('tasks', (open) => {
     await page.getByRole('img', { name: /Rows per second since the start of the run/ }).waitFor()
     await page.locator('.uchart canvas').waitFor()
   })
+
+  test('the chart of a running task shows what is expected, until the task is paused', async () => {
+    const id = '00000000000000ac'
+    const began = Date.now() - 100_000
+    const { page, hq } = await open(`/tasks/${id}`, {
+      before: async ({ hq }) => {
+        const { tasks } = hq.store
+        await tasks.create({
+          ...{ id, name: 'Prices', job: 'Row', queue: 'rows', template: '{}', window: 1, keepArgs: 'rejected' },
+          ...{ meta: '{}', createdAt: began, producer: 'p' },
+        })
+        const rejected = { args: '[1]', rejected: { status: 'failed' as const, messages: [] } }
+        await tasks.addRows(id, 'p', 0, [rejected, rejected, { args: '[2]' }, { args: '[3]' }], began + 30_000)
+        await tasks.endAdding(id, 'p', began + 60_000)
+      },
+    })
+    const legend = page.getByText('expected at this rate')
+    await legend.waitFor()
+    const chart = page.locator('.uchart')
+    const box = await chart.boundingBox()
+    if (!box) throw new Error('the chart is not visible')
+    const figuresAt = async (share: number) => {
+      await page.mouse.move(box.x + box.width * share, box.y + box.height / 2)
+      return chart.getAttribute('title')
+    }
+    // Half of the rows have ended, so the second half of the chart is ahead.
+    await expect.poll(() => figuresAt(0.9)).toMatch(/^expected at this rate: /m)
+    expect(await figuresAt(0.9)).not.toContain('failed')
+    await expect.poll(() => figuresAt(0.3)).toMatch(/^failed: /m)
+    expect(await figuresAt(0.3)).not.toContain('expected')
+    await hq.tasks.get(id).pause()
+    await legend.waitFor({ state: 'detached' })
+  })
 })

@@ -1,4 +1,4 @@
-/** Figures over time, drawn by uPlot: lines with their area, and bars. */
+/** Figures over time, drawn by uPlot: lines with their area, bars, and dashed lines for what is expected. */
 
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
@@ -12,7 +12,8 @@ export interface Series {
   label: string
   /** The status that gives the colour. */
   like: 'finished' | 'failed' | 'error' | 'working' | 'enqueued'
-  kind: 'area' | 'bars'
+  /** A series of `dashes` is never stacked. */
+  kind: 'area' | 'bars' | 'dashes'
   values: readonly (number | null)[]
   /** The values that the title of the chart shows for a stacked series. */
   shownValues?: readonly (number | null)[]
@@ -104,8 +105,8 @@ function optionsOf(
       ...series.map(({ label, like, kind }) => ({
         label,
         stroke: colour(like),
-        width: kind === 'area' ? 1.5 : 0,
-        fill: kind === 'area' ? alpha(colour(like), 0.1) : colour(like),
+        width: kind === 'bars' ? 0 : 1.5,
+        ...(kind === 'dashes' ? { dash: [4, 4] } : { fill: kind === 'area' ? alpha(colour(like), 0.1) : colour(like) }),
         points: { show: false },
         ...(kind === 'bars' && uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.7, 40] }) } : {}),
       })),
@@ -129,6 +130,7 @@ function withHalves(u: uPlot, from: number, to: number): [number, number] {
 function stacked(series: readonly Series[]): Series[] {
   const sums: number[] = []
   const all = series.map((one) => {
+    if (one.kind === 'dashes') return one
     const values = one.values.map((value, i) => {
       sums[i] = (sums[i] ?? 0) + (value ?? 0)
       return sums[i]
@@ -189,7 +191,7 @@ function drawAnnotations(
   ctx.restore()
 }
 
-/** Shows the figures under the pointer in the title of the chart. */
+/** Shows the figures under the pointer in the title of the chart, those that are known. */
 function showFigures(u: uPlot, series: readonly Series[], element: HTMLElement): void {
   const { idx } = u.cursor
   const at = idx == null ? undefined : u.data[0][idx]
@@ -198,9 +200,10 @@ function showFigures(u: uPlot, series: readonly Series[], element: HTMLElement):
       ? ''
       : [
           exact(new Date(at * 1000)),
-          ...series.map(
-            ({ label, values, shownValues = values }) => `${label}: ${figure(Number(shownValues[idx] ?? 0))}`,
-          ),
+          ...series.flatMap(({ label, values, shownValues = values }) => {
+            const value = shownValues[idx] ?? null
+            return value === null ? [] : `${label}: ${figure(value)}`
+          }),
         ].join('\n')
 }
 

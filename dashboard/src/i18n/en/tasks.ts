@@ -102,6 +102,7 @@ export const tasks = {
   'task.rateChart': 'Rows per second',
   'task.rateSoon': 'The first bars appear in a few seconds.',
   'task.rateShort': 'The task ended too fast for a chart.',
+  'task.rateExpected': 'expected at this rate',
   'task.rateLabel': 'Rows per second since the start of the run, now about {rate}',
   'task.control': 'Control',
   'task.atOnce': 'takes effect immediately',

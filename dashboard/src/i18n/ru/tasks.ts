@@ -202,6 +202,7 @@ export const tasks: TextsOf<typeof english> = {
   'task.rateChart': 'Строк в секунду',
   'task.rateSoon': 'Первые столбцы появятся через несколько секунд.',
   'task.rateShort': 'Задача завершилась слишком быстро для графика.',
+  'task.rateExpected': 'ожидается при этой скорости',
   'task.rateLabel': 'Строк в секунду с начала запуска, сейчас около {rate}',
   'task.control': 'Управление',
   'task.atOnce': 'действует сразу',

@@ -96,6 +96,7 @@ export const tasks: TextsOf<typeof english> = {
   'task.rateChart': '每秒行数',
   'task.rateSoon': '几秒后出现第一批柱形。',
   'task.rateShort': '任务结束得太快，无法绘制图表。',
+  'task.rateExpected': '按此速度预计',
   'task.rateLabel': '从运行开始的每秒行数，现在约 {rate}',
   'task.control': '控制',
   'task.atOnce': '立即生效',
