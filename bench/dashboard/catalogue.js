@@ -61,7 +61,8 @@ function deadJob(i, now) {
   return { to: 'dead', score: (now - i * 1000) / 1000, text: JSON.stringify({ ...job, ...failed }) }
 }
 
-function jidOf(i) {
+/** The jid of the dead job that died as the `i`th last. */
+export function jidOf(i) {
   return `dead${i.toString(16).padStart(20, '0')}`
 }
 

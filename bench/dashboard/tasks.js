@@ -1,6 +1,6 @@
 // What a dashboard costs at 50,000 tasks, one more of 500,000 rows with 200,000 rejected for 5,000 codes, 1,000,000 dead jobs,
 // and all that `crowd.js` has: first answers, and what one open page costs the server, the browser and Redis.
-import { CODE, LARGE_TASK } from './catalogue.js'
+import { CODE, jidOf, LARGE_TASK } from './catalogue.js'
 import { openServed, startPrograms } from './served.js'
 
 const [, , url, dead] = process.argv
@@ -33,6 +33,7 @@ try {
   await live('the large task', LARGE, '.hero')
   await live('its rows with a code', `${LARGE}?code=${CODE}`, 'tbody tr')
   await live('dead', '/dead', 'tbody tr')
+  await live('a dead job', `/jobs/${jidOf(Math.floor(dead / 2))}`, 'h1 .pill')
   await live('jobs', '/jobs', 'tbody tr')
   await live('jobs of a customer', '/jobs?args.*.customer=4711', 'tbody tr')
   console.log(JSON.stringify(figures))

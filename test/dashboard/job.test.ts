@@ -78,6 +78,28 @@ inBrowser('a job by its jid', (open) => {
     expect(await hq.dead.size()).toBe(0)
   })
 
+  test('is searched for once a minute when it is dead, and live again after a retry', async () => {
+    const { page, hq, go } = await open('/nowhere')
+    const jid = await hq.dead.schedule(Date.now() / 1000, { class: 'Gone', args: [1], error_class: 'Error' })
+    let requests = 0
+    page.on('request', (request) => {
+      if (request.url().includes(`/api/v1/jobs/${jid}`)) requests++
+    })
+    await go(`/jobs/${jid}`)
+    await pill(page, 'dead')
+    // Each update of the figures replaces a mark at the top of the page.
+    await page.evaluate(`new Promise((seen) => {
+      let updates = 0
+      const watch = new MutationObserver(() => ++updates === 2 && seen())
+      watch.observe(document.querySelector('.store'), { childList: true })
+    })`)
+    expect(requests).toBe(1)
+    await button(page, 'Retry now').click()
+    await pill(page, 'in its queue')
+    const before = requests
+    await until(() => requests > before)
+  })
+
   test('shows the progress of its handler while it runs and when it has finished', async () => {
     const [second, end] = [gate(), gate()]
     const { page, hq, work, go } = await open('/', {

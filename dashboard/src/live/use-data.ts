@@ -19,8 +19,11 @@ export const LONGEST_REST_MS = 15_000
 interface DataOptions<Answer> {
   /** False to load the data once for each address. Default: true. */
   live?: boolean
-  /** The milliseconds that pass at least between an answer and the next request, for what is large. Default: 0. */
-  restMs?: number
+  /**
+   * The milliseconds that pass at least between an answer and the next request, for what is large. A function returns them for
+   * an answer. Default: 0.
+   */
+  restMs?: number | ((data: Answer) => number)
   /** Loads the data in place of one request. */
   load?: (path: string, query: Query) => Promise<Answer>
 }
@@ -51,8 +54,11 @@ export function useData<Answer>(
       return true
     }
     run.current.open++
+    let least = 0
     try {
       const data = await run.current.fetched(at, how)
+      const { restMs } = run.current
+      least = typeof restMs === 'number' ? restMs : restMs(data)
       if (isNewest()) setState({ key: wanted, data })
     } catch (error) {
       if (isNewest()) setState((old) => ({ ...(old.key === wanted ? old : {}), key: wanted, error: error as ApiError }))
@@ -61,7 +67,7 @@ export function useData<Answer>(
       const took = performance.now() - begun
       // The first answer, or a single slow one, says little about the usual time.
       const rest = Math.min(Math.min(took, run.current.took) * REST, LONGEST_REST_MS)
-      run.current.notBefore = performance.now() + Math.max(rest, run.current.restMs)
+      run.current.notBefore = performance.now() + Math.max(rest, least)
       run.current.took = took
     }
   }, [])

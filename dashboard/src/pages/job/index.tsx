@@ -1,7 +1,7 @@
 /** A job by its jid: its state, its details, and the actions for that state. */
 
 import { useRoute } from 'preact-iso'
-import type { FoundJob } from '../../api/types.ts'
+import type { FoundJob, JobState } from '../../api/types.ts'
 import { at, encoded, nameOf, queryValue } from '../../base.ts'
 import { Copy } from '../../components/copy.tsx'
 import { Head } from '../../components/head.tsx'
@@ -23,13 +23,18 @@ import { EventPanel, Value } from './event.tsx'
 import { visible } from './json.tsx'
 import { AskingWhen } from './later.tsx'
 
+/** Only a person changes these, and the search for a job in one of them may read all jobs of the store. */
+const ENDED: ReadonlySet<JobState> = new Set(['dead', 'succeeded', 'ended', 'unknown'])
+const ENDED_REST_MS = 60_000
+
 export default function JobPage() {
   const jid = nameOf(useRoute().params.jid ?? '')
   return <Found key={jid} jid={jid} />
 }
 
 function Found({ jid }: { jid: string }) {
-  const found = useData<FoundJob>(`/jobs/${encoded(jid)}`, { lang: language.value })
+  const restMs = ({ state }: FoundJob) => (ENDED.has(state) ? ENDED_REST_MS : 0)
+  const found = useData<FoundJob>(`/jobs/${encoded(jid)}`, { lang: language.value }, { restMs })
   const { data, error, reload } = found
   const job = data?.job ?? null
   const state = data?.state ?? 'unknown'

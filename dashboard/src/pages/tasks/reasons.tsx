@@ -30,7 +30,7 @@ export function useReasons(id: string, isOff: boolean): ShownReasons {
   const [limit, setLimit] = useState(FOLDED)
   const last = useRef<{ id: string; data: ReasonsOfTask | undefined }>({ id, data: undefined })
   // For each request the store counts the rows of all codes, and reads a row of each code that is shown.
-  const restMs = Math.min((last.current.data?.total ?? 0) * REST_MS, LONGEST_REST_MS)
+  const restMs = (reasons: ReasonsOfTask) => Math.min(reasons.total * REST_MS, LONGEST_REST_MS)
   const query = { samples: 1, limit, lang: language.value }
   const { data, reload } = useData<ReasonsOfTask>(isOff ? null : `/tasks/${encoded(id)}/reasons`, query, { restMs })
   if (data || last.current.id !== id) last.current = { id, data }
