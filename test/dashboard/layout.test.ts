@@ -142,6 +142,16 @@ inBrowser('everywhere', (open) => {
     }
   })
 
+  test('on a tablet the bar above a page fits into the window, and names the page', async () => {
+    const { page } = await open('/queues/images', { locale: 'ru-RU' })
+    await page.getByText('Вживую', { exact: true }).waitFor()
+    for (const width of [768, 820, 900]) {
+      await page.setViewportSize({ width, height: 900 })
+      expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), String(width)).toBe(0)
+      expect(await page.evaluate(`document.querySelector('.crumbs').clientWidth`), String(width)).toBeGreaterThan(40)
+    }
+  })
+
   test('an old task is found by its name, and of many tasks the running one is on the overview', async () => {
     const { page } = await open('/', {
       before: async ({ hq, work }) => {
