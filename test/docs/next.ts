@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { symlinkSync } from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
@@ -10,7 +10,7 @@ const TOKEN = 'only-the-test-knows-it'
 export const FILES = [
   ...['next.config.ts', 'instrumentation.ts', 'lib/jobs.ts'],
   ...['app/layout.tsx', 'app/page.tsx', 'app/actions.ts', 'app/prices/route.ts', 'app/jobs/[[...path]]/route.ts'],
-  'app/prices/route.test.ts',
+  ...['app/prices/route.test.ts', 'vitest.config.mts'],
 ]
 
 /** The packages of the app. With the compiler, the build checks the types of the page. */
@@ -49,6 +49,8 @@ export function pushPrice(url: string, sku: string): Promise<Response> {
 }
 
 export function build(folder: string, ...flags: string[]): void {
+  // As create-next-app writes it; the build adds the rest.
+  writeFileSync(join(folder, 'tsconfig.json'), '{ "compilerOptions": { "paths": { "@/*": ["./*"] } } }')
   const { stderr, stdout, status } = spawnSync(process.execPath, [NEXT, 'build', ...flags], {
     // A build does not know the token.
     ...{ cwd: folder, env: { ...env, JOBS_TOKEN: undefined }, encoding: 'utf8' },
