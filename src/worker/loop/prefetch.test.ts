@@ -1,5 +1,9 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, onTestFinished, test } from 'vitest'
 import { Prefetch } from './prefetch.ts'
+
+const job = (ticket: number) => ({ queue: 'default', ticket: `${ticket}`, text: '{}' })
 
 test('jobs that stayed because an earlier requeue was under way are asked for again', { timeout: 10_000 }, async () => {
   let asked = 0
@@ -8,8 +12,26 @@ test('jobs that stayed because an earlier requeue was under way are asked for ag
       if (++asked === 2) resolve()
     })
     onTestFinished(() => void prefetch.drain())
-    prefetch.add({ queue: 'default', ticket: '1', text: '{}' })
+    prefetch.add(job(1))
   })
   await again
   expect(asked).toBe(2)
+})
+
+test('jobs that have started leave the memory also while there are always others', async () => {
+  setFlagsFromString('--expose-gc')
+  const gc: () => void = runInNewContext('gc')
+  const prefetch = new Prefetch(1, () => {})
+  onTestFinished(() => void prefetch.drain())
+  const started: WeakRef<object>[] = []
+  prefetch.add(job(0))
+  for (let n = 1; n <= 1000; n++) {
+    prefetch.add(job(n))
+    started.push(new WeakRef(prefetch.shift() as object))
+  }
+  // A WeakRef keeps its object until the turn of the event loop has ended.
+  await new Promise((resolve) => setImmediate(resolve))
+  gc()
+  expect(started.filter((one) => one.deref()).length).toBeLessThan(200)
+  expect(prefetch.jobs).toEqual([job(1000)])
 })

@@ -103,6 +103,8 @@ export class Prefetch {
     return job
   }
 
+    // A worker may always have jobs ahead for hours, and the list must not keep those that have started.
+    else if (this.#first === MAX_AHEAD) this.#replace(this.jobs)
   /** The jobs, the oldest first. */
   get jobs(): FetchedJob[] {
     return this.#jobs.slice(this.#first)
@@ -132,7 +134,11 @@ export class Prefetch {
   }
 
   #clear(): void {
-    this.#jobs = []
+    this.#replace([])
+  }
+
+  #replace(jobs: FetchedJob[]): void {
+    this.#jobs = jobs
     this.#first = 0
   }
 
