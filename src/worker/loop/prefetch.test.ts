@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { Prefetch } from './prefetch.ts'
 
 const job = (ticket: number) => ({ queue: 'default', ticket: `${ticket}`, text: '{}' })
@@ -34,4 +34,19 @@ test('jobs that have started leave the memory also while there are always others
   gc()
   expect(started.filter((one) => one.deref()).length).toBeLessThan(200)
   expect(prefetch.jobs).toEqual([job(1000)])
+})
+
+test('many slow jobs that end together are no reason to fetch ahead, quick ones are', () => {
+  let now = performance.now()
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
+  onTestFinished(() => clock.mockRestore())
+  const prefetch = new Prefetch(50, () => {})
+  const limitAfter = (ms: number) => {
+    for (let n = 0; n < 50; n++) prefetch.ended(ms)
+    now += 10
+    prefetch.measure()
+    return prefetch.limit
+  }
+  expect(limitAfter(1000)).toBe(0)
+  expect(limitAfter(1)).toBe(100)
 })

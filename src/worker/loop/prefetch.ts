@@ -24,7 +24,7 @@ export class Prefetch {
   /** The index of the oldest job in `#jobs`. */
   #first = 0
   #limit = 0
-  /** The number of jobs that ended since the window began. */
+  /** The number of quick jobs that ended since the window began. */
   #ended = 0
   #windowAt = performance.now()
   #pausedUntil = 0
@@ -61,9 +61,12 @@ export class Prefetch {
     this.#answeredAt = performance.now()
   }
 
-  /** Counts a job that ended. */
-  ended(): void {
-    this.#ended++
+  /**
+   * Counts a job that ended, `ms` after its handler was called. Slow jobs do not count: when many of them end together, the
+   * next ones take as long again.
+   */
+  ended(ms: number): void {
+    if (ms <= START_WITHIN_MS) this.#ended++
   }
 
   /**
@@ -100,11 +103,11 @@ export class Prefetch {
     const job = this.#jobs[this.#first++] as FetchedJob
     this.#watched--
     if (this.size === 0) this.#clear()
+    // A worker may always have jobs ahead for hours, and the list must not keep those that have started.
+    else if (this.#first === MAX_AHEAD) this.#replace(this.jobs)
     return job
   }
 
-    // A worker may always have jobs ahead for hours, and the list must not keep those that have started.
-    else if (this.#first === MAX_AHEAD) this.#replace(this.jobs)
   /** The jobs, the oldest first. */
   get jobs(): FetchedJob[] {
     return this.#jobs.slice(this.#first)

@@ -352,7 +352,7 @@ export class Slots implements LimitedSlots {
       return
     }
     this.running.remove(ticket)
-    this.prefetch.ended()
+    this.prefetch.ended(attempt.ended - attempt.began)
     if (this.#engine.recording.mayBeOn(attempt.ended)) attempt.endedAt = this.#engine.now()
     if (this.#buffer.withdrawStart(ticket)) {
       // The start was not sent yet: the settlement carries it.
