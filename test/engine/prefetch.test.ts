@@ -135,3 +135,43 @@ test('beside a job with a priority, jobs with a free slot start at once', async 
   await t.settled()
   expect(requeued).toBe(0)
 })
+
+test('a job that has crashed its process starts when the worker holds no more jobs than it has slots', async () => {
+  const t = bench()
+  const CRASHED = 200
+  const ran = new Collector<number>()
+  const held = new Set<string>()
+  let most = 0
+  const Quick = t.hq.job('Quick', { queue: 'a' }, async (_ctx, n: number) => ran.add(n))
+  t.hq.job('Crashed', { queue: 'a' }, async (_ctx, n: number) => {
+    most = Math.max(most, held.size)
+    ran.add(n)
+  })
+  const crashed = Array.from({ length: CRASHED }, (_, n) => ({
+    to: 'queue' as const,
+    queue: 'a',
+    text: JSON.stringify({ class: 'Crashed', args: [QUICK + n], jid: `crashed-${n}`, retry: true, hk_crashes: 1 }),
+    end: 'front' as const,
+  }))
+  const { workers, jobs } = t.hq.store
+  const settleAndFetch = workers.settleAndFetch.bind(workers)
+  let isRescued = false
+  workers.settleAndFetch = async (owner, step) => {
+    // Another worker rescues them while this one fetches ahead.
+    if (step.fetch.n > CONCURRENCY && !isRescued) {
+      isRescued = true
+      await jobs.push(crashed, Date.now())
+    }
+    const answer = await settleAndFetch(owner, step)
+    for (const { ticket } of step.settlements) held.delete(ticket)
+    for (const { ticket, text } of answer.fetched) if (text.includes('hk_crashes')) held.add(ticket)
+    return answer
+  }
+  await Quick.performBulk(Array.from({ length: QUICK }, (_, n) => [n]))
+  await t.work({ queues: ['a'], concurrency: CONCURRENCY })
+  await ran.atLeast(QUICK + CRASHED)
+  await t.settled()
+  expect(isRescued).toBe(true)
+  expect(most).toBeLessThanOrEqual(CONCURRENCY)
+  expect(ran.all.toSorted((a, b) => a - b)).toEqual(Array.from({ length: QUICK + CRASHED }, (_, n) => n))
+})

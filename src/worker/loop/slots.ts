@@ -82,10 +82,12 @@ export class Slots implements LimitedSlots {
   add(fetched: readonly FetchedJob[]): void {
     this.prefetch.answered()
     for (const job of fetched) this.prefetch.add(job)
-    this.#fill()
-    // A job that has crashed its process may do so again, and then every fetched job would count a crash.
+    const hasCrashed = fetched.some(({ text }) => text.includes('hk_crashes'))
+    // A job that has crashed its process may do so again as soon as it starts, and then every fetched job counts a crash. So the
+    // jobs are requeued first, and fetched again as far as there are free slots.
+    if (!hasCrashed || this.prefetch.size <= this.#options.concurrency - this.running.size) this.#fill()
     // While there are jobs with a priority, none may wait behind one that was fetched ahead.
-    if (!fetched.some(({ queue, text }) => isPriorityName(queue) || text.includes('hk_crashes'))) return
+    if (!hasCrashed && !fetched.some(({ queue }) => isPriorityName(queue))) return
     this.prefetch.pause()
     this.#options.askRequeuePrefetched()
   }
