@@ -7,10 +7,10 @@ const QUICK = 3000
 const CONCURRENCY = 2
 
 /**
- * Starts a worker on many quick jobs, then two that block until `open` is called, then 300 more quick ones. Resolves when
- * both slots are blocked. `most` is the largest number of jobs that one call asked for.
+ * Starts a worker on many quick jobs, then two that block until `open` is called, then more quick ones, which have the jids
+ * `held`. Resolves when both slots are blocked. `most` is the largest number of jobs that one call asked for.
  */
-async function blocked(t: Bench, options: WorkerOptions = {}) {
+async function blocked(t: Bench, options: WorkerOptions = {}, more = 300) {
   const ran = new Collector<number>()
   const began = new Collector<number>()
   const { opened, open } = gate()
@@ -28,10 +28,10 @@ async function blocked(t: Bench, options: WorkerOptions = {}) {
   }
   await Quick.performBulk(Array.from({ length: QUICK }, (_, n) => [n]))
   await Stuck.performBulk([[1], [2]])
-  await Quick.performBulk(Array.from({ length: 300 }, (_, n) => [QUICK + n]))
+  const held = (await Quick.performBulk(Array.from({ length: more }, (_, n) => [QUICK + n]))).map(String)
   const worker = await t.work({ queues: ['a'], concurrency: CONCURRENCY, ...options })
   await began.atLeast(2)
-  return { worker, ran, open, asked }
+  return { worker, ran, open, asked, held }
 }
 
 test("while jobs end quickly a worker fetches ahead; jobs that can't start soon run on other workers", async () => {
@@ -108,6 +108,39 @@ test('a job that was cancelled, or whose queue was paused, during a slow job doe
   expect(ran.all).toHaveLength(before)
 })
 
+test('a job that was cancelled while it was held does not start either when a wait ends without a job', async () => {
+  const t = bench()
+  const { opened: cancelled, open: endWait } = gate()
+  let openSlots = () => {}
+  let isCancelled = false
+  let hasEnded = false
+  const { workers } = t.hq.store
+  const waitForJobs = workers.waitForJobs.bind(workers)
+  workers.waitForJobs = async (owner, queues, n, ms, signal) => {
+    if (hasEnded) return waitForJobs(owner, queues, n, ms, signal)
+    const either = new AbortController()
+    signal.addEventListener('abort', () => either.abort())
+    void cancelled.then(() => either.abort())
+    const arrived = await waitForJobs(owner, queues, n, ms, either.signal)
+    if (!isCancelled) return arrived
+    // The slow jobs end before the call that follows the wait.
+    hasEnded = true
+    setImmediate(openSlots)
+    return arrived
+  }
+  const { ran, open, held } = await blocked(t, {}, 20)
+  for (const jid of held) await t.hq.cancel(jid)
+  await sleep(30)
+  openSlots = open
+  isCancelled = true
+  endWait()
+  // On a slow machine the worker may have fetched none ahead, and then it does not wait.
+  await sleep(100)
+  open()
+  await t.settled()
+  expect(ran.all).toHaveLength(QUICK)
+})
+
 test('beside a job with a priority, jobs with a free slot start at once', async () => {
   const t = bench()
   const JOBS = 60
@@ -174,4 +207,43 @@ test('a job that has crashed its process starts when the worker holds no more jo
   expect(isRescued).toBe(true)
   expect(most).toBeLessThanOrEqual(CONCURRENCY)
   expect(ran.all.toSorted((a, b) => a - b)).toEqual(Array.from({ length: QUICK + CRASHED }, (_, n) => n))
+})
+
+test('a job that arrives while older ones that were fetched ahead are requeued runs after them', async () => {
+  const t = bench()
+  const BEHIND = 20
+  const ran = new Collector<number>()
+  const { opened: pushed, open: notePushed } = gate()
+  let isStuck = false
+  let next = 0
+  const J = t.hq.job('J', { queue: 'a' }, async (_ctx, n: number, isSlow?: boolean) => {
+    ran.add(n)
+    if (!isSlow) return
+    isStuck = true
+    // When the machine is slow, the worker may have fetched none ahead: then this is tried again.
+    await Promise.race([pushed, sleep(300)])
+    isStuck = false
+  })
+  const { workers } = t.hq.store
+  const waitForJobs = workers.waitForJobs.bind(workers)
+  let isPushed = false
+  workers.waitForJobs = async (owner, queues, n, ms, signal) => {
+    const arrived = await waitForJobs(owner, queues, n, ms, signal)
+    if (!isStuck || !signal.aborted || isPushed) return arrived
+    // The wait has ended because jobs are requeued, and gets this job all the same.
+    isPushed = true
+    await J.performAsync(next++)
+    const step = { now: Date.now(), started: [], settlements: [], fetch: { queues, n: 1 } }
+    const { fetched } = await workers.settleAndFetch(owner, step)
+    notePushed()
+    return fetched
+  }
+  await t.work({ queues: ['a'], concurrency: 1 })
+  while (!isPushed) {
+    const slow = next + QUICK
+    await J.performBulk(Array.from({ length: QUICK + 1 + BEHIND }, () => [next, next++ === slow]))
+    await ran.atLeast(next)
+  }
+  await ran.atLeast(next)
+  expect(ran.all).toEqual(Array.from({ length: next }, (_, n) => n))
 })

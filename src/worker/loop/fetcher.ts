@@ -43,15 +43,15 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   readonly #options: FetcherOptions
   readonly #buffer: SettlementBuffer
   readonly #slots: Slots
-  /** The number of jobs that the calls under way may fetch. */
+  /** The number of jobs that the calls under way may fetch, until the slots have them. */
   #wanted = 0
   /**
-   * Jobs that were fetched ahead are requeued: `waiting` for the end of calls that fetch, `ready` for the next call, and
+   * Jobs that were fetched ahead are requeued: `waiting` for the end of what fetches, `ready` for the next call, and
    * `sent` until it is answered. Meanwhile no call fetches, so that the jobs keep their order. `blocking` is like `waiting`, but
    * no job starts, because jobs that were fetched ahead must come before newer ones.
    */
   #requeuing: 'no' | 'waiting' | 'blocking' | 'ready' | 'sent' = 'no'
-  /** Ends the wait for jobs. Meanwhile calls settle jobs and fetch none. */
+  /** Ends the wait for jobs; undefined once the slots have its jobs. Meanwhile calls settle jobs and fetch none. */
   #waiting: AbortController | undefined
   /** The last fetch returned fewer jobs than asked for. */
   #queuesEmpty = false
@@ -196,9 +196,16 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   protected override async applyAnswer(sent: Sent, answer: SettleAndFetchAnswer): Promise<boolean> {
+    try {
+      return await this.#applyAnswer(sent, answer)
+    } finally {
+      this.#wanted -= sent.n
+    }
+  }
+
+  async #applyAnswer(sent: Sent, answer: SettleAndFetchAnswer): Promise<boolean> {
     const { owner, n } = sent
     const { cancellations, control } = this.engine
-    this.#wanted -= n
     // The lease was lost during the call: its jobs belong to other workers.
     if (!this.#isOwner(owner)) {
       this.#buffer.reportLost(sent, answer)
@@ -255,17 +262,20 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     return Math.max(this.#options.concurrency - running.size + prefetch.limit - prefetch.size - this.#wanted, 0)
   }
 
-  /** Requeues the jobs fetched ahead, but first waits for calls under way: they bring newer jobs, which must be requeued first. */
+  /**
+   * Requeues the jobs fetched ahead, but first waits for calls under way and the wait for jobs: they bring newer jobs, which must
+   * be requeued first.
+   */
   #askRequeuePrefetched(): void {
     if (this.#requeuing === 'sent') return
-    if (this.#wanted > 0) {
+    if (this.#wanted > 0 || this.#waiting) {
       if (!this.#requeueWaits) this.#requeuing = this.#slots.prefetch.size > 0 ? 'blocking' : 'waiting'
     } else if (this.#slots.requeuePrefetched()) this.#requeuing = 'ready'
     else if (this.#requeueWaits) this.#requeuing = 'no'
     this.#wake()
   }
 
-  /** Whether a requeue waits for the end of calls that fetch. */
+  /** Whether a requeue waits for the end of what fetches. */
   get #requeueWaits(): boolean {
     return this.#requeuing === 'waiting' || this.#requeuing === 'blocking'
   }
@@ -294,14 +304,11 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
    * belong to other workers by now.
    */
   async #readControl(owner: string, fetched: readonly FetchedJob[]): Promise<boolean> {
-    this.#wanted += fetched.length
     try {
       await this.engine.control.refresh()
     } catch (thrown) {
       if (this.#isOwner(owner)) this.#slots.requeue(fetched)
       throw thrown
-    } finally {
-      this.#wanted -= fetched.length
     }
     return this.#isOwner(owner)
   }
@@ -332,20 +339,24 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     const queues = this.#nextQueues()
     this.#waiting = new AbortController()
     const { signal } = this.#waiting
-    const waited =
-      queues.length > 0
-        ? store.workers.waitForJobs(owner, queues, free, isChosen ? CHOSEN_WAIT_MS : WAIT_MS, signal)
-        : sleep(NO_QUEUES_MS, [], { signal }).catch((): FetchedJob[] => [])
-    const fetched = await waited.finally(() => {
+    try {
+      const fetched =
+        queues.length > 0
+          ? await store.workers.waitForJobs(owner, queues, free, isChosen ? CHOSEN_WAIT_MS : WAIT_MS, signal)
+          : await sleep(NO_QUEUES_MS, [], { signal }).catch((): FetchedJob[] => [])
+      this.#queuesEmpty = false
+      if (!this.#isOwner(owner)) return
+      // A call of another capsule may have reported a new cancellation meanwhile.
+      if (control.isBehind && !(await this.#readControl(owner, fetched))) return
+      // A wait that brings no job may not have asked the store: the worker may not know of new cancellations.
+      if (fetched.length > 0) {
+        if (this.#slots.state === 'open') this.#slots.add(fetched)
+        else this.#slots.requeue(fetched)
+      }
+      this.answered()
+    } finally {
       this.#waiting = undefined
-    })
-    this.#queuesEmpty = false
-    if (!this.#isOwner(owner)) return
-    // A call of another capsule may have reported a new cancellation meanwhile.
-    if (control.isBehind && !(await this.#readControl(owner, fetched))) return
-    if (this.#slots.state === 'open') this.#slots.add(fetched)
-    else this.#slots.requeue(fetched)
-    this.answered()
+    }
   }
 
   /** Plans a call, because a job has ended or a slot is free. Ends the wait for jobs when the worker must fetch none. */
