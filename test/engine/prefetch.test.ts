@@ -95,6 +95,17 @@ test('one slot runs quick and slow jobs in the order of the queue, also across s
   expect(ran).toEqual(Array.from({ length: 3000 }, (_, n) => n))
 })
 
+test('one slot runs large jobs, of which an answer has only some, in the order of the queue', async () => {
+  const t = bench()
+  const ran = new Collector<number>()
+  const J = t.hq.job('J', { queue: 'a' }, async (_ctx, n: number, _text: string) => ran.add(n))
+  const jobs = Array.from({ length: 600 }, (_, n): [number, string] => [n, 'x'.repeat(30_000)])
+  await J.performBulk(jobs)
+  await t.work({ queues: ['a'], concurrency: 1 })
+  await ran.atLeast(jobs.length)
+  expect(ran.all).toEqual(jobs.map(([n]) => n))
+})
+
 test('a job that was cancelled, or whose queue was paused, during a slow job does not start', async () => {
   const t = bench()
   const { worker, open, ran } = await blocked(t, { concurrency: CONCURRENCY })

@@ -80,6 +80,8 @@ export class Owner {
   /** When the next search is due, on the monotonic clock, and the interval after it. */
   reconcileAt = Number.POSITIVE_INFINITY
   reconcileMs = 0
+  /** The number of steps that were begun. */
+  steps = 0
   /** The version of the cancellations in the last answer. */
   version = 0
   /** The size of the largest text of the last jobs, in bytes: a guess of how many make a large answer. */

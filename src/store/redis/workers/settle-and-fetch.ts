@@ -116,6 +116,7 @@ export class SettleAndFetchScript {
     }
     const queues = [...new Set(fetch.queues)]
     let left = n
+    const number = ++owner.steps
     // While the first queues have enough jobs, a call names no others.
     let size = Math.min(2 * owner.queuesToFill, MAX_QUEUES)
     for (let from = 0; from < queues.length && left > 0; from += size, size = MAX_QUEUES) {
@@ -126,6 +127,8 @@ export class SettleAndFetchScript {
         yield part
         left -= wanted - part.n
         full = part.n === 0 || part.more === true
+        // A later step has fetched, too: jobs that were fetched now would overtake its jobs.
+        if (full && owner.steps > number) return
       }
     }
   }
