@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
+import type { SettleAndFetch } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { NOW, toQueue, withBench } from '../conformance/bench.ts'
 import { postgres } from '../conformance/postgres.ts'
@@ -70,6 +71,47 @@ onPostgres('an answer that is lost', () => {
         expect(found).toEqual([t.job(2)])
         release()
         expect(await late).toEqual([])
+      } finally {
+        await store.close()
+      }
+    }))
+
+  test('a job runs once that a search has found, although the answer to its fetch comes before that search has returned it', () =>
+    withBench(postgres, async (t) => {
+      await t.store.jobs.push([toQueue('q', t.job(1)), toQueue('r', t.job(2))], NOW)
+      const proxy = await startAnswerProxy(t.url)
+      const store = openStore(proxy.url)
+      const moveClock = controlClock()
+      try {
+        await store.workers.join('w', { queues: ['q', 'r'], seconds: 30, host: 'h' })
+        const ran: string[] = []
+        /** Fetches jobs, runs them, and settles them. */
+        const work = async (...queues: string[]) => {
+          const step = (settlements: SettleAndFetch['settlements'], n: number) =>
+            store.workers.settleAndFetch('w', { now: NOW, started: [], settlements, fetch: { queues, n } })
+          const { fetched } = await step([], 5)
+          ran.push(...fetched.map(({ text }) => text))
+          const ended = fetched.map(
+            ({ queue, ticket }) => ({ queue, ticket, move: null, processed: 1, failed: 0 }) as const,
+          )
+          if (ended.length > 0) await step(ended, 0)
+        }
+        proxy.lose()
+        await expect(work('q')).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
+        const first = proxy.hold('{"r"}')
+        const late = work('r')
+        await first.caught
+        await until(async () => (await t.store.workers.fetched({ limit: 10 })).items.length === 2)
+        moveClock(2)
+        const second = proxy.hold('{"q","r"}')
+        const searching = work('q', 'r')
+        await second.caught
+        first.release()
+        await late
+        second.release()
+        await searching
+        expect(ran.sort()).toEqual([t.job(1), t.job(2)])
+        expect((await t.store.workers.fetched({ limit: 10 })).items).toEqual([])
       } finally {
         await store.close()
       }

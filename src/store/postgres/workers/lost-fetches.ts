@@ -42,8 +42,9 @@ export class LostFetches {
   }
 
   /**
-   * Returns at most `n` jobs of the queues that the owner has and does not know. They count as known once `returned` is called.
-   * Jobs of other queues are left to the fetches from these.
+   * Returns at most `n` jobs of the queues that the owner has and does not know. From now on it knows them: a late answer to
+   * another call does not return them, too. If the caller can't return them, it calls `notReturned`. Jobs of other queues are
+   * left to the fetches from these.
    */
   async find(owner: string, n: number, queues: readonly string[]): Promise<FetchedJob[]> {
     const known = this.#owners.get(owner)
@@ -73,7 +74,9 @@ export class LostFetches {
     const own = unknown.filter(({ base }) => queues.includes(base))
     // The next fetch may be from the other queues.
     if (own.length < unknown.length && now <= end) known.nextSearchAt = now
-    return own.flatMap(({ job }) => (isAnswerLost || suspects.has(job.ticket) ? job : [])).slice(0, n)
+    const found = own.flatMap(({ job }) => (isAnswerLost || suspects.has(job.ticket) ? job : [])).slice(0, n)
+    for (const { ticket } of found) known.tickets.add(ticket)
+    return found
   }
 
   /**
@@ -90,6 +93,10 @@ export class LostFetches {
       knownMeanwhile?.add(ticket)
     }
     return fresh
+  }
+
+  notReturned(owner: string, found: readonly FetchedJob[]): void {
+    for (const { ticket } of found) this.#owners.get(owner)?.tickets.delete(ticket)
   }
 
   settled(owner: string, settlements: readonly { ticket: string }[]): void {

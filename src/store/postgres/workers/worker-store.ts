@@ -54,10 +54,10 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
         owner,
         request.settlements.filter((_, i) => answer.settled[i] === 'ok' || answer.settled[i] === 'fenced'),
       )
-      const all = found.length > 0 ? [...found, ...answer.fetched] : answer.fetched
-      const fetched = this.#lost.returned(owner, all)
-      return { ...answer, settled, fetched }
+      const fetched = this.#lost.returned(owner, answer.fetched)
+      return { ...answer, settled, fetched: found.length > 0 ? [...found, ...fetched] : fetched }
     } catch (thrown) {
+      this.#lost.notReturned(owner, found)
       if (isMaybeStored(thrown)) this.#lost.answerLost(owner, request.settlements)
       throw thrown
     }
