@@ -95,6 +95,28 @@ test('one slot runs quick and slow jobs in the order of the queue, also across s
   expect(ran).toEqual(Array.from({ length: 3000 }, (_, n) => n))
 })
 
+test('one slot runs jobs in the order of the queue although the answers of two calls come in another order', async () => {
+  const t = bench()
+  const ran = new Collector<number>()
+  const J = t.hq.job('J', { queue: 'a' }, async (_ctx, n: number) => ran.add(n))
+  await J.performBulk(Array.from({ length: QUICK }, (_, n) => [n]))
+  Object.defineProperty(t.hq.store, 'maxConcurrentCalls', { value: 2 })
+  const { workers } = t.hq.store
+  const settleAndFetch = workers.settleAndFetch.bind(workers)
+  let before: Promise<unknown> = Promise.resolve()
+  let fetches = 0
+  workers.settleAndFetch = async (owner, step) => {
+    const answered = before.then(() => settleAndFetch(owner, step))
+    before = answered
+    const answer = await answered
+    if (step.fetch.n > 0 && fetches++ % 2 === 0) await sleep(3)
+    return answer
+  }
+  await t.work({ queues: ['a'], concurrency: 1 })
+  await ran.atLeast(QUICK)
+  expect(ran.all).toEqual(Array.from({ length: QUICK }, (_, n) => n))
+})
+
 test('one slot runs large jobs, of which an answer has only some, in the order of the queue', async () => {
   const t = bench()
   const ran = new Collector<number>()

@@ -28,6 +28,8 @@ interface Sent extends Drained {
   isRecorded?: boolean
   /** The version of the cancellations that the worker knew. The call removes those of the jobs that it ends. */
   knownVersion?: number
+  /** Resolves when the calls before it have ended. */
+  before: Promise<void> | undefined
 }
 
 /** The store waits for jobs at most this long before it is asked again. */
@@ -162,7 +164,8 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     this.#wanted += n
     const requeues = this.#requeuing === 'ready'
     if (requeues) this.#requeuing = 'sent'
-    return { ...this.#buffer.drain(requeues ? undefined : size), owner: this.#options.owner(), n, requeues }
+    const before = this.callCount > 0 ? this.callsEnded() : undefined
+    return { ...this.#buffer.drain(requeues ? undefined : size), owner: this.#options.owner(), n, requeues, before }
   }
 
   protected override send(sent: Sent): Promise<SettleAndFetchAnswer> {
@@ -204,8 +207,10 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   async #applyAnswer(sent: Sent, answer: SettleAndFetchAnswer): Promise<boolean> {
-    const { owner, n } = sent
+    const { owner, n, before } = sent
     const { cancellations, control } = this.engine
+    // Jobs start in the order in which they were fetched. Two answers that come together may be read in another order.
+    if (before && !answer.fenced) await before
     // The lease was lost during the call: its jobs belong to other workers.
     if (!this.#isOwner(owner)) {
       this.#buffer.reportLost(sent, answer)
