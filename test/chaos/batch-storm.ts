@@ -153,7 +153,10 @@ async function faultsOf(hq: Highkiq, { batches, flows }: Fates, runs: readonly R
     if (called.join() !== fate.called.join()) wrong.push(`${bid} is ${state} and called ${called}`)
   }
   const dead = new Set<string>()
-  for await (const { jid } of hq.dead) dead.add(jid)
+  for await (const { jid, class: name, args, errorMessage } of hq.dead) {
+    dead.add(jid)
+    if (name === 'Work' && args[1] !== 'dies') wrong.push(`${jid} should not die: ${errorMessage}`)
+  }
   for (const [jid, fate] of flows) {
     const ran = runs.some((run) => run.jid === jid)
     if (dead.has(jid) !== (fate === 'dead') || ran !== (fate === 'runs')) wrong.push(`root ${jid} should be: ${fate}`)

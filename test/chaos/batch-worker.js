@@ -20,7 +20,7 @@ await forEachSeed(async ([url], say, random) => {
     await pause()
     note(ctx, { name: 'Work', of: ctx.payload.bid })
     if (how === 'dies' || (how === 'retries' && ctx.payload.retry_count === undefined)) throw new Error(how)
-    if (how === 'grows') await ctx.batch.add(() => Work.performAsync(`${name} grown`, 'ok'))
+    if (how === 'grows') await untilStored(() => ctx.batch.add(() => Work.performAsync(`${name} grown`, 'ok')))
     return name
   })
   hq.job('Once', { maxCrashes: 1000, unique: true }, pause)
@@ -52,3 +52,14 @@ await forEachSeed(async ([url], say, random) => {
   }
   cancelAgain()
 })
+
+/** Repeats a push while a busy machine keeps the store from answering in time. */
+async function untilStored(push) {
+  for (;;) {
+    try {
+      return await push()
+    } catch (thrown) {
+      if (!isBusy(thrown.cause)) throw thrown
+    }
+  }
+}
