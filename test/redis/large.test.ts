@@ -1,6 +1,7 @@
 import { Highkiq } from 'highkiq'
 import { Redis } from 'ioredis'
 import { expect, type TestContext, test } from 'vitest'
+import type { Settlement } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { job, NOW, requestOf, retry } from '../conformance/bench.ts'
 import { recorder } from '../engine/bench.ts'
@@ -52,6 +53,28 @@ onRedis('large queues and sets', () => {
     for (const entry of entries) expect(JSON.parse(entry)).toEqual(JSON.parse(first ?? ''))
     expect(Math.max(...entries.map(({ length }) => length))).toBeLessThan((first?.length ?? 0) + 13)
     expect(await callsOf('zscore')).toBeLessThan(count * 30)
+  })
+
+  test('two steps at once fetch in the order in which they were sent, although the first one settles several megabytes', async (context) => {
+    const { redis, store } = await stage(context)
+    await store.workers.join('owner', { queues: ['q'], seconds: 600, host: 'here' })
+    const large = Array.from({ length: 100 }, (_, n) => job(`large-${n}`, { args: ['x'.repeat(30_000)] }))
+    await redis.lpush('queue:q', ...large)
+    const fetch = (n: number, settlements: Settlement[] = []) =>
+      store.workers.settleAndFetch('owner', requestOf({ settlements, fetch: { queues: ['q'], n } }))
+    const { fetched } = await fetch(large.length)
+    expect(fetched).toHaveLength(large.length)
+    const small = Array.from({ length: 40 }, (_, n) => job(String(n)))
+    await redis.lpush('queue:q', ...small)
+    const [first, second] = await Promise.all([
+      fetch(
+        20,
+        fetched.map((one) => retry(one, NOW)),
+      ),
+      fetch(20),
+    ])
+    expect(first.settled.every((answer) => answer === 'ok')).toBe(true)
+    expect([...first.fetched, ...second.fetched].map(({ text }) => text)).toEqual(small)
   })
 
   const LENGTH = 250_000

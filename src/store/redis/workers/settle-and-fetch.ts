@@ -95,26 +95,36 @@ export class SettleAndFetchScript {
     }
   }
 
-  /** Splits a step into parts of bounded work; the last parts fetch. */
+  /**
+   * Splits a step into parts of bounded work. The first parts fetch, and all of them settle: so the first part of each step
+   * fetches, and two steps at once fetch in the order in which they were sent.
+   */
   *#parts(owner: Owner, { started, settlements, fetch }: SettleAndFetch, n: number): Generator<Part> {
     const lengthOf = (i: number) => weightOf(settlements[i] as Settlement)
     const endings = [...chunksOf([...settlements.keys()], lengthOf, MAX_ITEMS)]
     const begun = [...started.keys()].filter((i) => !hasOnlyRecords(started[i] as Started))
     let records = recordsIn(started.filter(hasOnlyRecords))
     const beginnings = [...chunksOf(begun, () => 0, MAX_ITEMS)]
+    // A step without settlements and queues still learns whether the owner has its lease.
+    let left = Math.max(beginnings.length, endings.length, 1)
     const next = () => {
       const part = { started: beginnings.shift() ?? [], settlements: endings.shift() ?? [], records }
       records = []
+      left--
       return part
     }
-    // A step without queues still learns whether the owner has its lease: a script checks one queue.
+    if (n > 0) yield* this.#fetchingParts(owner, [...new Set(fetch.queues)], n, next)
+    // A script checks one queue.
     const [any = ''] = owner.queues
-    while (Math.max(beginnings.length, endings.length) > 1) yield { queues: [any], ...next(), n: 0, asked: 0 }
-    if (n <= 0 || fetch.queues.length === 0) {
-      yield { queues: [any], ...next(), n: 0, asked: 0 }
-      return
-    }
-    const queues = [...new Set(fetch.queues)]
+    while (left > 0) yield { queues: [any], ...next(), n: 0, asked: 0 }
+  }
+
+  *#fetchingParts(
+    owner: Owner,
+    queues: readonly string[],
+    n: number,
+    next: () => Pick<Part, 'started' | 'settlements' | 'records'>,
+  ): Generator<Part> {
     let left = n
     const number = ++owner.steps
     // While the first queues have enough jobs, a call names no others.
