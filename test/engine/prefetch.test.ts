@@ -128,6 +128,38 @@ test('one slot runs large jobs, of which an answer has only some, in the order o
   expect(ran.all).toEqual(jobs.map(([n]) => n))
 })
 
+test('jobs of a later call start although an earlier one still withdraws a cancellation', async () => {
+  const t = bench()
+  const ran = new Collector<number>()
+  const J = t.hq.job('J', { queue: 'a' }, async (_ctx, n: number) => ran.add(n))
+  const [jid] = await J.performBulk(Array.from({ length: QUICK }, (_, n) => [n]))
+  Object.defineProperty(t.hq.store, 'maxConcurrentCalls', { value: 2 })
+  const { workers, cancellations } = t.hq.store
+  const { opened, open } = gate()
+  const withdrawn = gate()
+  const { withdraw } = cancellations
+  cancellations.withdraw = async (...one) => {
+    cancellations.withdraw = withdraw
+    withdrawn.open()
+    await opened
+    return cancellations.withdraw(...one)
+  }
+  const settleAndFetch = workers.settleAndFetch.bind(workers)
+  let hasSettled = false
+  workers.settleAndFetch = async (owner, step) => {
+    // The job has ended, and the worker does not know yet that it is cancelled.
+    if (step.settlements.length > 0 && !hasSettled) {
+      hasSettled = true
+      await cancellations.request(String(jid), Date.now())
+    }
+    return settleAndFetch(owner, step)
+  }
+  await t.work({ queues: ['a'], concurrency: 1 })
+  await withdrawn.opened
+  await ran.atLeast(QUICK)
+  open()
+})
+
 test('a job that was cancelled, or whose queue was paused, during a slow job does not start', async () => {
   const t = bench()
   const { worker, open, ran } = await blocked(t, { concurrency: CONCURRENCY })
@@ -240,6 +272,57 @@ test('a job that has crashed its process starts when the worker holds no more jo
   expect(isRescued).toBe(true)
   expect(most).toBeLessThanOrEqual(CONCURRENCY)
   expect(ran.all.toSorted((a, b) => a - b)).toEqual(Array.from({ length: QUICK + CRASHED }, (_, n) => n))
+})
+
+test('a job that has crashed its process does not start beside others either when a requeue was planned before it came', async () => {
+  const t = bench()
+  const JOBS = 60
+  const MORE = JOBS * 2
+  const ran = new Collector<number>()
+  const slow = gate()
+  const second = gate()
+  const began = gate()
+  let held = 0
+  let most = 0
+  const J = t.hq.job('J', { queue: 'a' }, async (_ctx, n: number) => ran.add(n))
+  t.hq.job('Slow', { queue: 'a' }, () => {
+    began.open()
+    return slow.opened
+  })
+  t.hq.job('Crashed', { queue: 'a' }, () => {
+    most = held
+  })
+  await t.hq.jobNamed('Slow').performAsync()
+  const { workers, jobs } = t.hq.store
+  const crashed = JSON.stringify({ class: 'Crashed', args: [], jid: 'crashed-1', retry: true, hk_crashes: 1 })
+  await jobs.push([{ to: 'queue', queue: 'a', text: crashed, end: 'back' }], Date.now())
+  await J.performBulk(Array.from({ length: MORE }, (_, n) => [n]))
+  // The first call brings the slow job only. Two more are under way when the worker gets fewer slots.
+  Object.defineProperty(t.hq.store, 'maxConcurrentCalls', { value: 2 })
+  const settleAndFetch = workers.settleAndFetch.bind(workers)
+  const setSlots = gate()
+  let fetches = 0
+  workers.settleAndFetch = async (owner, step) => {
+    const number = step.fetch.n > 0 ? ++fetches : 0
+    const fetch = number === 1 ? { ...step.fetch, n: 1 } : number === 2 ? { ...step.fetch, n: 0 } : step.fetch
+    const answer = await settleAndFetch(owner, { ...step, fetch })
+    held += answer.fetched.length - step.settlements.length
+    if (number === 3) await setSlots.opened
+    if (number === 4) await second.opened
+    return answer
+  }
+  const worker = await t.work({ queues: ['a'], concurrency: JOBS })
+  await began.opened
+  await until(() => fetches >= 4)
+  worker.set({ concurrency: 2 })
+  setSlots.open()
+  await sleep(20)
+  slow.open()
+  await sleep(20)
+  second.open()
+  await ran.atLeast(MORE)
+  await t.settled()
+  expect(most).toBeLessThanOrEqual(2)
 })
 
 test('a job that arrives while older ones that were fetched ahead are requeued runs after them', async () => {

@@ -28,8 +28,12 @@ interface Sent extends Drained {
   isRecorded?: boolean
   /** The version of the cancellations that the worker knew. The call removes those of the jobs that it ends. */
   knownVersion?: number
-  /** Resolves when the calls before it have ended. */
-  before: Promise<void> | undefined
+  /** The call that was sent before it; undefined once `hasFetched`. */
+  before: Sent | undefined
+  /** The slots have its jobs, or it has none. */
+  hasFetched: boolean
+  /** Called when `hasFetched` becomes true. */
+  onFetched?: () => void
 }
 
 /** The store waits for jobs at most this long before it is asked again. */
@@ -47,6 +51,8 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   readonly #slots: Slots
   /** The number of jobs that the calls under way may fetch, until the slots have them. */
   #wanted = 0
+  /** The last call that was sent, until `hasFetched`. */
+  #last: Sent | undefined
   /**
    * Jobs that were fetched ahead are requeued: `waiting` for the end of what fetches, `ready` for the next call, and
    * `sent` until it is answered. Meanwhile no call fetches, so that the jobs keep their order. `blocking` is like `waiting`, but
@@ -164,8 +170,9 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     this.#wanted += n
     const requeues = this.#requeuing === 'ready'
     if (requeues) this.#requeuing = 'sent'
-    const before = this.callCount > 0 ? this.callsEnded() : undefined
-    return { ...this.#buffer.drain(requeues ? undefined : size), owner: this.#options.owner(), n, requeues, before }
+    const drained = this.#buffer.drain(requeues ? undefined : size)
+    this.#last = { ...drained, owner: this.#options.owner(), n, requeues, before: this.#last, hasFetched: false }
+    return this.#last
   }
 
   protected override send(sent: Sent): Promise<SettleAndFetchAnswer> {
@@ -190,7 +197,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   protected override restore(sent: Sent): boolean {
-    this.#wanted -= sent.n
+    this.#fetched(sent)
     const isOwner = this.#isOwner(sent.owner)
     if (isOwner && sent.requeues) this.#requeuing = 'ready'
     if (isOwner) this.#buffer.restore(sent)
@@ -199,45 +206,63 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   protected override async applyAnswer(sent: Sent, answer: SettleAndFetchAnswer): Promise<boolean> {
+    let isApplied: boolean | 'lost'
     try {
-      return await this.#applyAnswer(sent, answer)
+      isApplied = await this.#applyAnswer(sent, answer)
     } finally {
-      this.#wanted -= sent.n
+      this.#fetched(sent)
     }
-  }
-
-  async #applyAnswer(sent: Sent, answer: SettleAndFetchAnswer): Promise<boolean> {
-    const { owner, n, before } = sent
-    const { cancellations, control } = this.engine
-    // Jobs start in the order in which they were fetched. Two answers that come together may be read in another order.
-    if (before && !answer.fenced) await before
-    // The lease was lost during the call: its jobs belong to other workers.
-    if (!this.#isOwner(owner)) {
-      this.#buffer.reportLost(sent, answer)
-      return true
-    }
-    if (answer.fenced) {
-      this.#buffer.reportLost(sent)
-      await this.#options.onFenced()
-      return true
-    }
-    if (sent.requeues) this.#requeuing = 'no'
-    control.note(answer.cancellations)
-    const allApplied = this.#buffer.applyAnswer(sent, answer)
-    if (n > 0) this.#queuesEmpty = answer.fetched.length < n
-    const areKnown = !control.isBehind && cancellations.version === sent.knownVersion
-    if (!areKnown) for (const jid of endedJobs(sent, answer)) this.#ended.add(jid)
-    if (control.isBehind && !(await this.#readControl(owner, answer.fetched))) return true
-    this.#slots.add(answer.fetched)
-    // The capsule became quiet during the call: its jobs are requeued, after newer ones that calls under way bring.
-    if (this.#slots.state !== 'open') this.#askRequeuePrefetched()
+    if (isApplied === 'lost') return true
     if (!sent.isRecorded && this.engine.recording.mayBeOn()) await this.#recordLate(sent, answer)
     if (this.#ended.size > 0) await this.#withdrawCancellations()
-    if (allApplied) return true
+    if (isApplied) return true
     throw new HighkiqError(
       'STORE_UNUSABLE',
       `the store could not settle a job, and the worker tries again${answer.problem ? `: ${answer.problem}` : ''}`,
     )
+  }
+
+  /** Resolves with whether the store could settle all jobs; `lost` when the jobs belong to other workers by now. */
+  async #applyAnswer(sent: Sent, answer: SettleAndFetchAnswer): Promise<boolean | 'lost'> {
+    const { owner, n, before } = sent
+    const { cancellations, control } = this.engine
+    // The lease was lost during the call: its jobs belong to other workers.
+    if (!this.#isOwner(owner)) {
+      this.#buffer.reportLost(sent, answer)
+      return 'lost'
+    }
+    if (answer.fenced) {
+      this.#buffer.reportLost(sent)
+      await this.#options.onFenced()
+      return 'lost'
+    }
+    if (sent.requeues) this.#requeuing = 'no'
+    control.note(answer.cancellations)
+    const allApplied = this.#buffer.applyAnswer(sent, answer)
+    const areKnown = !control.isBehind && cancellations.version === sent.knownVersion
+    if (!areKnown) for (const jid of endedJobs(sent, answer)) this.#ended.add(jid)
+    // Jobs start in the order in which they were fetched. Two answers that come together may be read in another order.
+    if (before && !before.hasFetched) {
+      await new Promise<void>((resolve) => {
+        before.onFetched = resolve
+      })
+      if (!this.#isOwner(owner)) return 'lost'
+    }
+    if (n > 0) this.#queuesEmpty = answer.fetched.length < n
+    if (control.isBehind && !(await this.#readControl(owner, answer.fetched))) return 'lost'
+    this.#slots.add(answer.fetched)
+    // The capsule became quiet during the call: its jobs are requeued, after newer ones that calls under way bring.
+    if (this.#slots.state !== 'open') this.#askRequeuePrefetched()
+    return allApplied
+  }
+
+  /** Notes that the slots have the jobs of a call, or that it has none. */
+  #fetched(sent: Sent): void {
+    this.#wanted -= sent.n
+    sent.before = undefined
+    sent.hasFetched = true
+    sent.onFetched?.()
+    if (this.#last === sent) this.#last = undefined
   }
 
   /** Records the events of a call that took so long that a recording may have been confirmed meanwhile. */
@@ -274,7 +299,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   #askRequeuePrefetched(): void {
     if (this.#requeuing === 'sent') return
     if (this.#wanted > 0 || this.#waiting) {
-      if (!this.#requeueWaits) this.#requeuing = this.#slots.prefetch.size > 0 ? 'blocking' : 'waiting'
+      if (this.#requeuing !== 'blocking') this.#requeuing = this.#slots.prefetch.size > 0 ? 'blocking' : 'waiting'
     } else if (this.#slots.requeuePrefetched()) this.#requeuing = 'ready'
     else if (this.#requeueWaits) this.#requeuing = 'no'
     this.#wake()
