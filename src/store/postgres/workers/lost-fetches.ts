@@ -23,12 +23,9 @@ interface Owner {
   tickets: Set<string>
   /** The tickets whose settlement was sent, and the answer was lost. */
   sent: Set<string>
-  /** The tickets that the last search found. An answer may have been on its way to the owner, so the next one decides. */
-  suspects: Set<string>
-  /** While a search is under way: the tickets that the owner has known since its beginning. */
-  knownMeanwhile?: Set<string>
+  isSearching: boolean
   searchUntil: number
-  /** When the last search began, and when the next one may. */
+  /** When the last search began that left no unknown job. */
   searchedAt: number
   nextSearchAt: number
 }
@@ -36,67 +33,78 @@ interface Owner {
 export class LostFetches {
   readonly #server: StoreServer
   readonly #owners = new Map<string, Owner>()
+  /** The number of the last fetch. It begins above those of earlier processes. */
+  #fetchNumber = Date.now()
+  /** The numbers of the fetches whose answers may still come. */
+  readonly #underWay = new Set<number>()
 
   constructor(server: StoreServer) {
     this.#server = server
   }
 
+  /** Returns the number of a fetch that is sent now. */
+  begin(): number {
+    const fetchNumber = ++this.#fetchNumber
+    this.#underWay.add(fetchNumber)
+    return fetchNumber
+  }
+
+  /** The fetch has failed, or its jobs are noted by `returned` in the same turn of the event loop. */
+  end(fetchNumber: number): void {
+    this.#underWay.delete(fetchNumber)
+  }
+
   /**
-   * Returns at most `n` jobs of the queues that the owner has and does not know. From now on it knows them: a late answer to
-   * another call does not return them, too. If the caller can't return them, it calls `notReturned`. Jobs of other queues are
-   * left to the fetches from these.
+   * Returns at most `n` jobs of the queues that the owner has and does not know. From now on it knows them. If the caller can't
+   * return them, it calls `notReturned`. Jobs of other queues are left to the fetches from these.
    */
   async find(owner: string, n: number, queues: readonly string[]): Promise<FetchedJob[]> {
     const known = this.#owners.get(owner)
     const now = performance.now()
-    if (!known || known.knownMeanwhile || now < known.nextSearchAt) return []
+    if (!known || known.isSearching || now < known.nextSearchAt) return []
     const end = Math.max(known.searchUntil, this.#server.lostAt + SEARCH_MS)
-    if (known.searchedAt >= end && known.suspects.size === 0) return []
-    const isAnswerLost = known.searchedAt < known.searchUntil
+    if (known.searchedAt >= end) return []
     known.nextSearchAt = now + INTERVAL_MS
+    known.isSearching = true
+    // A fetch that is under way, or begins during the search, returns its jobs itself. If it fails, a later search finds them.
+    const tickets = new Set(known.tickets)
+    const underWay = new Set(this.#underWay)
+    const last = this.#fetchNumber
     type Row = { queue: string; queueId: number; position: number; fetchNumber: number; text: string }
-    const knownMeanwhile = new Set(known.tickets)
-    known.knownMeanwhile = knownMeanwhile
     const rows = await this.#server
       .runOne((db) => db.all<Row>(sql.owner.fetchedBy, owner))
       .finally(() => {
-        known.knownMeanwhile = undefined
+        known.isSearching = false
       })
-    known.searchedAt = now
     const unknown = rows
+      .filter(({ fetchNumber }) => fetchNumber <= last && !underWay.has(fetchNumber))
       .map(({ queue, queueId, position, fetchNumber, text }) => ({
         base: queue,
         job: { queue: queueAt(queue, position), ticket: ticketOf({ queue: queueId, position, fetchNumber }), text },
       }))
-      .filter(({ job: { ticket } }) => !knownMeanwhile.has(ticket))
-    const { suspects } = known
-    known.suspects = new Set(unknown.map(({ job }) => job.ticket))
+      .filter(({ job: { ticket } }) => !tickets.has(ticket))
     const own = unknown.filter(({ base }) => queues.includes(base))
     // The next fetch may be from the other queues.
     if (own.length < unknown.length && now <= end) known.nextSearchAt = now
-    const found = own.flatMap(({ job }) => (isAnswerLost || suspects.has(job.ticket) ? job : [])).slice(0, n)
-    for (const { ticket } of found) known.tickets.add(ticket)
+    const found = own.slice(0, n).map(({ job }) => job)
+    if (found.length === unknown.length) known.searchedAt = now
+    this.returned(owner, found)
     return found
   }
 
-  /**
-   * Notes the jobs that an answer brings to the owner. Returns those that it does not know yet: another call may have found the
-   * job of an answer that was on its way.
-   */
-  returned(owner: string, jobs: FetchedJob[]): FetchedJob[] {
-    if (jobs.length === 0) return jobs
-    const { tickets, knownMeanwhile } = this.#of(owner)
-    const isNew = ({ ticket }: FetchedJob) => !tickets.has(ticket)
-    const fresh = jobs.every(isNew) ? jobs : jobs.filter(isNew)
-    for (const { ticket } of fresh) {
-      tickets.add(ticket)
-      knownMeanwhile?.add(ticket)
-    }
-    return fresh
+  /** Notes the jobs that an answer brings to the owner. */
+  returned(owner: string, jobs: readonly FetchedJob[]): void {
+    if (jobs.length === 0) return
+    const { tickets } = this.#of(owner)
+    for (const { ticket } of jobs) tickets.add(ticket)
   }
 
+  /** The call that found the jobs has failed, so a search must find them again. */
   notReturned(owner: string, found: readonly FetchedJob[]): void {
-    for (const { ticket } of found) this.#owners.get(owner)?.tickets.delete(ticket)
+    const known = this.#owners.get(owner)
+    if (!known || found.length === 0) return
+    for (const { ticket } of found) known.tickets.delete(ticket)
+    known.searchUntil = Math.max(known.searchUntil, performance.now())
   }
 
   settled(owner: string, settlements: readonly { ticket: string }[]): void {
@@ -140,7 +148,7 @@ export class LostFetches {
       owner = {
         tickets: new Set(),
         sent: new Set(),
-        suspects: new Set(),
+        isSearching: false,
         searchUntil: Number.NEGATIVE_INFINITY,
         searchedAt: Number.NEGATIVE_INFINITY,
         nextSearchAt: 0,

@@ -36,15 +36,14 @@ const REMEMBERED_MS = 3_600_000
 
 export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
   readonly #lost = new LostFetches(this.server)
-  /** The number of the last fetch. It begins above those of earlier processes. */
-  #fetchNumber = Date.now()
 
   readonly settleAndFetch: WorkerStore['settleAndFetch'] = async (owner, request) => {
     const { queues, n } = request.fetch
     const found = n > 0 ? await this.#lost.find(owner, n, queues) : []
     const rest = found.length > 0 ? { ...request, fetch: { queues, n: n - found.length } } : request
+    const fetchNumber = this.#lost.begin()
     try {
-      const answer = await this.#settleAndFetch(owner, rest)
+      const answer = await this.#settleAndFetch(owner, rest, fetchNumber)
       if (answer.fenced) {
         this.#lost.forget(owner)
         return answer
@@ -54,17 +53,18 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
         owner,
         request.settlements.filter((_, i) => answer.settled[i] === 'ok' || answer.settled[i] === 'fenced'),
       )
-      const fetched = this.#lost.returned(owner, answer.fetched)
-      return { ...answer, settled, fetched: found.length > 0 ? [...found, ...fetched] : fetched }
+      this.#lost.returned(owner, answer.fetched)
+      return { ...answer, settled, fetched: found.length > 0 ? [...found, ...answer.fetched] : answer.fetched }
     } catch (thrown) {
       this.#lost.notReturned(owner, found)
       if (isMaybeStored(thrown)) this.#lost.answerLost(owner, request.settlements)
       throw thrown
+    } finally {
+      this.#lost.end(fetchNumber)
     }
   }
 
-  async #settleAndFetch(owner: string, request: SettleAndFetch): Promise<SettleAndFetchAnswer> {
-    const fetchNumber = ++this.#fetchNumber
+  async #settleAndFetch(owner: string, request: SettleAndFetch, fetchNumber: number): Promise<SettleAndFetchAnswer> {
     if (isPlainStep(request)) return plainStep(this.server, owner, request, fetchNumber)
     try {
       const answer = isRowStep(request) && (await rowStep(this.server, owner, request, fetchNumber))
@@ -72,7 +72,7 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
       return await this.server.write((db) => settleAndFetch(db, owner, request, fetchNumber))
     } catch (thrown) {
       if (thrown instanceof HighkiqError || request.started.length + request.settlements.length === 0) throw thrown
-      return settleOneByOne(request, (part) => this.#settlePart(owner, part))
+      return settleOneByOne(request, (part) => this.#settlePart(owner, part, fetchNumber))
     }
   }
 
@@ -227,9 +227,9 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
   readonly leader: WorkerStore['leader'] = async () => null
 
   /** Runs a part of a step. If its answer is lost, its settlements may be stored, although the step goes on. */
-  async #settlePart(owner: string, part: SettleAndFetch): Promise<SettleAndFetchAnswer> {
+  async #settlePart(owner: string, part: SettleAndFetch, fetchNumber: number): Promise<SettleAndFetchAnswer> {
     try {
-      return await this.server.write((db) => settleAndFetch(db, owner, part, ++this.#fetchNumber))
+      return await this.server.write((db) => settleAndFetch(db, owner, part, fetchNumber))
     } catch (thrown) {
       if (isMaybeStored(thrown)) this.#lost.answerLost(owner, part.settlements)
       throw thrown
