@@ -118,6 +118,30 @@ onPostgres('an answer that is lost', () => {
       }),
   )
 
+  test('a lost job is returned by a later fetch when the call that has found it fails', () =>
+    withBench(postgres, async (t) => {
+      await t.store.jobs.push([toQueue('q', t.job(1))], NOW)
+      const proxy = await startAnswerProxy(t.url)
+      const store = openStore(proxy.url)
+      const moveClock = controlClock()
+      try {
+        await store.workers.join('w', { queues: ['q'], seconds: 30, host: 'h' })
+        const fetch = async () => {
+          const request = { now: NOW, started: [], settlements: [], fetch: { queues: ['q'], n: 2 } }
+          return (await store.workers.settleAndFetch('w', request)).fetched.map(({ text }) => text)
+        }
+        proxy.lose()
+        await expect(fetch()).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
+        proxy.lose('{"q"}')
+        await expect(fetch()).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' })
+        moveClock(2)
+        expect(await fetch()).toEqual([t.job(1)])
+        expect(await fetch()).toEqual([])
+      } finally {
+        await store.close()
+      }
+    }))
+
   test('the jobs of a fetch whose answer was lost are returned also when the worker has no free slot for minutes', () =>
     withBench(postgres, async (t) => {
       await t.store.jobs.push([toQueue('q', t.job(1)), toQueue('q', t.job(2))], NOW)
