@@ -1,6 +1,7 @@
 /** Warns, when a worker starts, of the queues that jobs of its app name and no process serves; says how to serve queues. */
 
 import { processesOf, unservedQueues } from '../inspect/process.ts'
+import { quoted } from '../job/shell.ts'
 import type { BackgroundService } from '../worker/background-service.ts'
 import type { Engine } from '../worker/engine.ts'
 import type { Worker } from '../worker/lifecycle/worker.ts'
@@ -22,11 +23,6 @@ export function describeUnserved(queues: readonly string[]): string {
 export function workCommand(queues: readonly string[], app: string): string {
   const named = queues.some((queue) => queue !== 'default') ? queues : []
   return `highkiq work${app}${named.map((queue) => ` -q ${quoted(queue)}`).join('')}`
-}
-
-/** Quotes a word for a shell, if it needs quotes. */
-export function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
 export const adviceInCode: UnservedAdvice = (unserved, own) =>

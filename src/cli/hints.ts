@@ -1,6 +1,7 @@
 /** Messages of errors in the words of the command line: where a message of the library names an option, a user needs its flag. */
 
 import { type HintTexts, messageFor } from '../job/errors.ts'
+import { quoted } from '../job/shell.ts'
 
 export const FLAGS: HintTexts = {
   allowDuplicate: 'add --allow-duplicate',
@@ -13,7 +14,7 @@ export const FLAGS: HintTexts = {
   wait: 'download with --wait',
   partial: 'ask for the rest with --partial',
   as: 'load its file with -r',
-  ordered: (value) => `highkiq ordered push ${value} ID [PAYLOAD]`,
+  ordered: (value) => `highkiq ordered push ${quoted(String(value))} ID [PAYLOAD]`,
   format: '--format',
   unique: (name) => `name another job, for the app makes ${name} unique`,
   onConflict: 'look for its lock with highkiq locks',
@@ -31,5 +32,5 @@ export function messageWithFlags(thrown: unknown): string {
 function inPairs(columns: Record<string, string>): string {
   const pairs = Object.entries(columns)
   const list = pairs.map((pair) => pair.map((name) => name.replace(/[,=\\]/g, '\\$&')).join('=')).join(',')
-  return `'${list.replaceAll("'", "'\\''")}'`
+  return quoted(list)
 }

@@ -1,7 +1,8 @@
 /** The queues that running workers serve. */
 
-import { describeUnserved, quoted, workCommand } from '../app/unserved-queues.ts'
+import { describeUnserved, workCommand } from '../app/unserved-queues.ts'
 import type { Highkiq, QueueOption } from '../index.ts'
+import { quoted } from '../job/shell.ts'
 import { io } from './io.ts'
 import { type AppOptions, sameApp } from './open-app.ts'
 

@@ -1,7 +1,8 @@
 /** Finds and watches tracked tasks for commands. */
 
-import { quoted, workCommand } from '../app/unserved-queues.ts'
+import { workCommand } from '../app/unserved-queues.ts'
 import type { Highkiq, Task, TaskStatus } from '../index.ts'
+import { quoted } from '../job/shell.ts'
 import { metaOf } from '../tasks/meta.ts'
 import { setExitCode } from './io.ts'
 import { type AppOptions, sameApp } from './open-app.ts'
@@ -73,7 +74,8 @@ export async function sayThatTaskContinues(task: Task, options: AppOptions & Wor
 export async function nextStep(hq: Highkiq, status: TaskStatus, file: string, options: AppOptions): Promise<string> {
   const { id, job, queue, state } = status
   const app = sameApp(options)
-  if (state === 'interrupted') return `to resume: highkiq import ${quoted(file)} --job ${job} --resume ${id}${app}`
+  if (state === 'interrupted')
+    return `to resume: highkiq import ${quoted(file)} --job ${quoted(job)} --resume ${id}${app}`
   const hint = state === 'paused' ? resumeHint(status, options) : undefined
   if (hint) return hint
   return (await unservedHint(hq, id, queue, options)) ?? `to watch it: highkiq task show ${id} --watch${app}`

@@ -3,6 +3,7 @@
 import type { Highkiq } from '../index.ts'
 import { hasCode } from '../job/errors.ts'
 import { count, duration } from '../job/plural.ts'
+import { quoted } from '../job/shell.ts'
 import { type Check, each, ok } from './check.ts'
 
 /** At most this many jobs are searched for, for at most SEARCH_MS: a search may read all jobs. */
@@ -50,7 +51,7 @@ export const locks: Check = async ({ hq, app, lockKey }) => {
   const found = each(lost, ({ key, holder }) => ({
     severity: 'warning',
     text: `job ${holder} has the lock ${lockKey(key)}, but is in no queue or set: pushes of the same unique job are refused`,
-    advice: `A running worker releases it within minutes; to do it now: highkiq locks release ${lockKey(key)} ${holder}${app}`,
+    advice: `A running worker releases it within minutes; to do it now: highkiq locks release ${quoted(lockKey(key))} ${quoted(holder)}${app}`,
   }))
   return found.length > 0
     ? found
@@ -79,7 +80,7 @@ export const batches: Check = async ({ hq, app }) => {
   const found = each(lost, ({ batch, jid }) => ({
     severity: 'warning',
     text: `batch ${batch.bid} has made no progress for ${duration((hq.now() - batch.progressAt) / 1000)}, and its job ${jid} is nowhere`,
-    advice: `A running worker ends such jobs within minutes; see highkiq batches show ${batch.bid}${app}`,
+    advice: `A running worker ends such jobs within minutes; see highkiq batches show ${quoted(batch.bid)}${app}`,
   }))
   if (found.length > 0) return found
   const all = members.flat().length + Math.max(waiting.length - SEARCHED, 0)

@@ -1,6 +1,7 @@
 /** Jobs and tasks that an interrupted `highkiq move` left between two stores. */
 
 import { plural } from '../job/plural.ts'
+import { quoted } from '../job/shell.ts'
 import { sizeOfPage } from '../store/contract.ts'
 import { targetOf } from '../transfer/mover.ts'
 import type { Check } from './check.ts'
@@ -18,6 +19,6 @@ export const moves: Check = async ({ hq: { store } }) => {
     ...(tasks.length > 0 ? [plural(tasks.length, 'task')] : []),
   ]
   const text = `highkiq move holds ${held.join(' and ')} for ${url === 'URL' ? 'another store' : url}; they run when it continues`
-  const advice = `If it no longer runs: highkiq move --from ${store.url} --to ${url} (add --undo to move them back)`
+  const advice = `If it no longer runs: highkiq move --from ${quoted(store.url)} --to ${quoted(url)} (add --undo to move them back)`
   return [{ severity: 'warning', text, advice }]
 }

@@ -5,6 +5,7 @@ import { workCommand } from '../app/unserved-queues.ts'
 import { unservedQueues } from '../inspect/process.ts'
 import { QueueTrends } from '../inspect/queue-trend.ts'
 import { count, duration, plural } from '../job/plural.ts'
+import { quoted } from '../job/shell.ts'
 import { type Check, each, ok } from './check.ts'
 import { unservedWaiting } from './processes.ts'
 
@@ -37,7 +38,7 @@ export const paused: Check = ({ queues, app }) => {
     ({ name, size }) => ({
       severity: 'warning',
       text: `the queue ${name} is paused, and ${plural(size, 'job waits', 'jobs wait')}`,
-      advice: `To resume it: highkiq resume ${name}${app}`,
+      advice: `To resume it: highkiq resume ${quoted(name)}${app}`,
     }),
   )
   return found.length > 0 ? found : ok('no paused queue has jobs')

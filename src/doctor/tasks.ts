@@ -2,13 +2,14 @@
 
 import { workCommand } from '../app/unserved-queues.ts'
 import { count, duration } from '../job/plural.ts'
+import { quoted } from '../job/shell.ts'
 import { unownedShards } from '../ordered/unowned-shards.ts'
 import { troubledTasks } from '../tasks/troubled-tasks.ts'
 import { type Check, each, ok } from './check.ts'
 
 export const tasks: Check = async ({ hq, app }) => {
   const { running, still, paused } = await troubledTasks(hq.store, hq.now())
-  const show = (id: string) => `highkiq task show ${id}${app}`
+  const show = (id: string) => `highkiq task show ${quoted(id)}${app}`
   const found = [
     ...each(still, ({ id, name, queue, minutes }) => ({
       severity: 'warning',

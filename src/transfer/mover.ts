@@ -10,6 +10,7 @@ import { randomUUID } from 'node:crypto'
 import { reasonOf, taskOf } from '../inspect/tied-jobs.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { readPayload } from '../job/payload.ts'
+import { quoted } from '../job/shell.ts'
 import { type Store, sizeOfPage, type TransferPage, type TransferSource } from '../store/contract.ts'
 import { rearrangePage, tasksOf } from './moving-jobs.ts'
 import { moveOrdered, servedQueues } from './ordered.ts'
@@ -257,11 +258,11 @@ export class StoreMover {
     const { id, url } = targetOf(target)
     const { url: from } = this.#source
     if (!this.#options.target) {
-      const message = `another mover moves jobs of ${from} to ${url} and holds ${what}: stop it and run this again, or add --to ${url}`
+      const message = `another mover moves jobs of ${from} to ${url} and holds ${what}: stop it and run this again, or add --to ${quoted(url)}`
       throw new HighkiqError('STORE_UNUSABLE', message)
     }
     if (id === (await idOf(this.#target))) return
-    const message = `${from} holds ${what} that an interrupted move took for ${url}: finish it (highkiq move --from ${from} --to ${url}) or undo it (add --undo)`
+    const message = `${from} holds ${what} that an interrupted move took for ${url}: finish it (highkiq move --from ${quoted(from)} --to ${quoted(url)}) or undo it (add --undo)`
     throw new HighkiqError('STORE_UNUSABLE', message)
   }
 

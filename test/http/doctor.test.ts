@@ -1,5 +1,6 @@
 /** `GET /api/v1/diagnosis`: the findings of `highkiq doctor` over HTTP. */
 
+import type { Highkiq } from 'highkiq'
 import { expect, test } from 'vitest'
 import { api } from './api.ts'
 
@@ -8,6 +9,13 @@ interface Finding {
   severity: string
   text: string
   advice?: string
+}
+
+/** Another program runs the waiting jobs, which knows nothing of locks. */
+async function loseJobs(hq: Highkiq): Promise<void> {
+  for (const text of await hq.store.jobs.peek('default', 0, 10)) {
+    await hq.store.search.pull('default', [{ text, to: null }], hq.now())
+  }
 }
 
 test('the server examines the store, the workers and the jobs, also when it is read-only, and names no secret', async () => {
@@ -41,15 +49,25 @@ test('a change through the server is seen by the next diagnosis at once', async 
   expect(await checks()).toEqual(['paused'])
 })
 
+test('names in commands are quoted for a shell', async () => {
+  const t = api()
+  await t.hq.push({ class: 'Waits', args: [1], queue: '$(a)' })
+  await t.hq.queue('$(a)').pause()
+  const Once = t.hq.job('Once', { unique: true }, (_ctx, _n: number) => {})
+  await Once.set({ jid: "it's" }).performAsync(1)
+  await loseJobs(t.hq)
+  const { body } = await t.call('GET', '/api/v1/diagnosis')
+  const advice = (body.findings as Finding[]).map(({ advice = '' }) => advice)
+  expect(advice).toContain("To resume it: highkiq resume '$(a)'")
+  expect(advice.find((text) => text.includes('highkiq locks release'))).toMatch(/ 'it'\\''s'$/)
+})
+
 test.each([true, false])('the key of a lock is hidden where values are: %s', async (isHidden) => {
   const t = api(isHidden ? { redact: ['password'] } : {})
   const Once = t.hq.job('Once', { unique: true }, (_ctx, _n: number) => {})
   const jid = await Once.performAsync(1)
   const key = (await t.hq.uniqueLocks.of(Once, 1))?.key as string
-  // Another program runs the job, which does not know of the lock.
-  for (const text of await t.hq.store.jobs.peek('default', 0, 10)) {
-    await t.hq.store.search.pull('default', [{ text, to: null }], t.hq.now())
-  }
+  await loseJobs(t.hq)
   const { body, text } = await t.call('GET', '/api/v1/diagnosis')
   const lock = (body.findings as Finding[]).find(({ check }) => check === 'locks')
   const shown = isHidden ? '[redacted]' : key

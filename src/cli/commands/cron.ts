@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import type { Cron, CronInfo } from '../../index.ts'
 import { all } from '../../job/json.ts'
+import { quoted } from '../../job/shell.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { type Column, print, printJson, table, time } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
@@ -47,7 +48,7 @@ async function remove(entry: Cron, { yes }: ActionOptions): Promise<{ message: s
   const info = await entry.known()
   if (info.defined && !yes) {
     throw new CliError(
-      `a running worker defines ${entry.name} and would add it again as new${info.paused ? ', not paused' : ''}. Remove it from the code first, or ${info.paused ? 'leave it paused' : `pause it (highkiq cron pause ${entry.name})`}; --yes removes it now`,
+      `a running worker defines ${entry.name} and would add it again as new${info.paused ? ', not paused' : ''}. Remove it from the code first, or ${info.paused ? 'leave it paused' : `pause it (highkiq cron pause ${quoted(entry.name)})`}; --yes removes it now`,
     )
   }
   await entry.remove()

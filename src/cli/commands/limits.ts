@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import type { Highkiq, LimitInfo } from '../../index.ts'
 import { given } from '../../job/options.ts'
+import { quoted } from '../../job/shell.ts'
 import { limitName } from '../limit-name.ts'
 import { withExistingStore } from '../open-app.ts'
 import { type Column, count, duration, printResult, table } from '../output.ts'
@@ -68,7 +69,7 @@ export function register(program: Command): void {
       change(self, id, async (hq) => {
         const numbers = Object.entries(given(settings, ['concurrency', 'rate', 'per', 'burst']))
         await hq.limits.set(id, Object.fromEntries(numbers.map(([name, n]) => [name, n === 'code' ? null : n])))
-        return `${id} is set; to reset: highkiq limits reset ${id}`
+        return `${id} is set; to reset: highkiq limits reset ${quoted(id)}`
       }),
     )
   command

@@ -6,6 +6,7 @@ import { workCommand } from '../../app/unserved-queues.ts'
 import { liveProcesses, unservedWaiting } from '../../doctor/processes.ts'
 import { Highkiq, HighkiqError } from '../../index.ts'
 import { liveOwners } from '../../inspect/orphans.ts'
+import { quoted } from '../../job/shell.ts'
 import { isDone, type Pass, StoreMover } from '../../transfer/mover.ts'
 import type { RestCounts } from '../../transfer/rest.ts'
 import { io, setExitCode } from '../io.ts'
@@ -156,7 +157,9 @@ async function releaseTasks(mover: StoreMover): Promise<void> {
 }
 
 function adviseToPause(queue: string, from: string): void {
-  say(`the ordered queue ${queue} moves once it is paused: highkiq ordered pause ${queue} --url ${from}`)
+  say(
+    `the ordered queue ${queue} moves once it is paused: highkiq ordered pause ${quoted(queue)} --url ${quoted(from)}`,
+  )
 }
 
 function isUnavailable(thrown: unknown): boolean {

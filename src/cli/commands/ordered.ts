@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import type { Highkiq, OrderedQueue, OrderedStats, ShardStats } from '../../index.ts'
+import { quoted } from '../../job/shell.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { type Column, count, duration, pairs, plural, print, printJson, printResult, table } from '../output.ts'
 import { type ShowOptions, show, withShowOptions } from '../show.ts'
@@ -54,7 +55,7 @@ export function register(program: Command): void {
       return { resurrected: n, message: `${plural(n, 'id')} of ${queue.queue} resurrected` }
     },
     none: ({ queue }, ids) =>
-      `${ids.join(', ')} is not in the morgue of ${queue}; highkiq ordered morgue ${queue} lists its ids`,
+      `${ids.join(', ')} is not in the morgue of ${queue}; highkiq ordered morgue ${quoted(queue)} lists its ids`,
   })
   registerAction(ordered, 'delete', 'delete the waiting payloads of these ids, or with --dead those in the morgue', {
     ids: true,

@@ -7,6 +7,7 @@ import type { Highkiq } from '../../index.ts'
 import { limitLike, NOTHING_LEFT, pauseLike, renamePass } from '../../inspect/rename-queue.ts'
 import { checkQueueName } from '../../job/definition.ts'
 import { isPriorityName } from '../../job/priority.ts'
+import { quoted } from '../../job/shell.ts'
 import { setExitCode } from '../io.ts'
 import { OPTIONS_OF_PARENT, sameApp, withExistingStore } from '../open-app.ts'
 import { plural, printResult } from '../output.ts'
@@ -56,7 +57,7 @@ async function rename(hq: Highkiq, from: string, to: string, { json, watch, ...a
   let left = NOTHING_LEFT
   try {
     if (await pauseLike(hq[PORT], from, to)) {
-      say(`${to} is paused now, as ${from} is; to resume: highkiq resume ${to}${sameApp(app)}`)
+      say(`${to} is paused now, as ${from} is; to resume: highkiq resume ${quoted(to)}${sameApp(app)}`)
     }
     if (await limitLike(hq[PORT], from, to)) say(`${to} has the limits of ${from} now: highkiq limits`)
     for (let empty = 0; empty < 2 && !signal.aborted; ) {

@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import type { Highkiq, QueueSummary } from '../../index.ts'
 import { maxLengthsOf, processesOf } from '../../inspect/process.ts'
 import { type QueueTrend, QueueTrends } from '../../inspect/queue-trend.ts'
+import { quoted } from '../../job/shell.ts'
 import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { type Column, count, duration, print, printJson, printResult, table } from '../output.ts'
 import { served } from '../processes.ts'
@@ -87,11 +88,11 @@ function pause(queue: string, { json, ...options }: AppOptions): Promise<void> {
   return withExistingStore(options, async (hq) => {
     const isKnown = (await hq.queueSummaries()).some(({ name }) => name === queue) || (await served(hq)).has(queue)
     if (!isKnown && (await hq.orderedQueues()).includes(hq.ordered(queue).queue)) {
-      throw new CliError(`${queue} is an ordered queue: highkiq ordered pause ${queue}${sameApp(options)}`)
+      throw new CliError(`${queue} is an ordered queue: highkiq ordered pause ${quoted(queue)}${sameApp(options)}`)
     }
     const { ignoredBy } = await hq.queue(queue).pause()
     if (json) return printJson({ queue, paused: true, ignoredBy })
-    print(`${queue} is paused; to resume: highkiq resume ${queue}${sameApp(options)}`)
+    print(`${queue} is paused; to resume: highkiq resume ${quoted(queue)}${sameApp(options)}`)
     if (!isKnown) print(`no worker serves ${queue}, and it has no jobs: check its name`)
     for (const identity of ignoredBy)
       print(`${identity} is a Sidekiq process and may still fetch: only Sidekiq Pro supports pauses`)
