@@ -48,10 +48,13 @@ export const locks: Check = async ({ hq, app, lockKey }) => {
     [...suspected, ...bound.filter(({ suspicion }) => suspicion === null)],
     (lock) => lock.holder,
   )
+  const releaseNow = (key: string, holder: string) =>
+    // The key that a viewer sees instead releases nothing.
+    lockKey(key) === key ? `; to do it now: highkiq locks release ${quoted(key)} ${quoted(holder)}${app}` : ''
   const found = each(lost, ({ key, holder }) => ({
     severity: 'warning',
     text: `job ${holder} has the lock ${lockKey(key)}, but is in no queue or set: pushes of the same unique job are refused`,
-    advice: `A running worker releases it within minutes; to do it now: highkiq locks release ${quoted(lockKey(key))} ${quoted(holder)}${app}`,
+    advice: `A running worker releases it within minutes${releaseNow(key, holder)}`,
   }))
   return found.length > 0
     ? found

@@ -73,4 +73,6 @@ test.each([true, false])('the key of a lock is hidden where values are: %s', asy
   const shown = isHidden ? '[redacted]' : key
   expect(lock).toMatchObject({ severity: 'warning', text: expect.stringContaining(`job ${jid} has the lock ${shown}`) })
   expect(text.includes(key)).toBe(!isHidden)
+  const release = isHidden ? '' : `; to do it now: highkiq locks release ${key} ${jid}`
+  expect(lock?.advice).toBe(`A running worker releases it within minutes${release}`)
 })
