@@ -9,6 +9,8 @@ export interface ExamineOptions {
   app: string
   /** Throws when the store must not be opened. */
   checkStore?: () => void
+  /** The doctor must write nothing. */
+  readOnly?: boolean
   /** Returns the key of a unique lock as the viewer may see it. */
   lockKey: (key: string) => string
 }

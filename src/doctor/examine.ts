@@ -54,7 +54,7 @@ async function findingsOf(hq: Highkiq, options: ExamineOptions): Promise<Finding
     // Opening it would migrate it.
     if (findings.some(({ check }) => check === 'schema')) return findings
     options.checkStore?.()
-    findings.unshift({ check: 'store', ...(await storeResult(hq)) })
+    findings.unshift({ check: 'store', ...(await storeResult(hq, options.readOnly)) })
     const advice = 'See what the checks of the store say'
     findings.push(...(await runChecks(CHECKS, await viewOf(hq, options), { severity: 'error', advice })))
     return findings

@@ -138,7 +138,6 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
     if (changes) {
       server.liveLists.forget()
       server.queueInsight.forget()
-      server.diagnosis.forget()
     }
     if (answer.status < 400) entry.succeed()
     // Hono drops the body of an answer to HEAD, and would leave a stream open.

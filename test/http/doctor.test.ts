@@ -1,7 +1,8 @@
 /** `GET /api/v1/diagnosis`: the findings of `highkiq doctor` over HTTP. */
 
 import type { Highkiq } from 'highkiq'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { gate } from '../engine/bench.ts'
 import { api } from './api.ts'
 
 interface Finding {
@@ -36,17 +37,48 @@ test('the server examines the store, the workers and the jobs, also when it is r
   })
 })
 
-test('a change through the server is seen by the next diagnosis at once', async () => {
+test('one examination runs at a time, and its answer is reused for five seconds from its end', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  onTestFinished(() => void vi.useRealTimers())
   const t = api()
-  await t.hq.push({ class: 'Waits', args: [1], queue: 'mail' })
-  const checks = async () => {
-    const { body } = await t.call('GET', '/api/v1/diagnosis')
-    const found = (body.findings as Finding[]).filter(({ severity }) => severity !== 'ok')
-    return found.map(({ check }) => check).filter((check) => check === 'queues' || check === 'paused')
+  const [began, ended] = [gate(), gate()]
+  let runs = 0
+  const { store } = t.hq
+  const diagnose = store.diagnose?.bind(store)
+  store.diagnose = async () => {
+    runs++
+    began.open()
+    await ended.opened
+    return (await diagnose?.()) ?? []
   }
-  expect(await checks()).toEqual(['queues'])
+  const ask = () => t.call('GET', '/api/v1/diagnosis')
+  const first = ask()
+  await began.opened
+  vi.advanceTimersByTime(6000)
   await t.call('POST', '/api/v1/queues/mail/pause')
-  expect(await checks()).toEqual(['paused'])
+  const second = ask()
+  await t.call('GET', '/api/v1/about')
+  expect(runs).toBe(1)
+  ended.open()
+  expect((await first).text).toBe((await second).text)
+  vi.advanceTimersByTime(4999)
+  await ask()
+  expect(runs).toBe(1)
+  vi.advanceTimersByTime(1)
+  await ask()
+  expect(runs).toBe(2)
+})
+
+test('a read-only server writes nothing, and says that it tried no write', async () => {
+  const t = api({ readOnly: true })
+  const written = vi.spyOn(t.hq.store.workers, 'acquireLock')
+  const { body } = await t.call('GET', '/api/v1/diagnosis')
+  expect(body.findings).toContainEqual({
+    check: 'store',
+    severity: 'ok',
+    text: expect.stringMatching(/ answers, in .* ms; no write was tried, because this server is read-only$/),
+  })
+  expect(written).not.toHaveBeenCalled()
 })
 
 test('names in commands are quoted for a shell', async () => {

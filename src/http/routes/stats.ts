@@ -30,7 +30,8 @@ export const STATS_ROUTES: Route[] = [
   }),
   get('/api/v1/diagnosis', {
     id: 'getDiagnosis',
-    summary: 'Examines the store, the workers and the jobs, as `highkiq doctor` does; at most five seconds old',
+    summary:
+      'Examines the store, the workers and the jobs, as `highkiq doctor` does; the answer is reused for five seconds',
     answers: ok('Diagnosis', 'The findings'),
     run: async ({ server }) => json(await server.diagnosis()),
   }),

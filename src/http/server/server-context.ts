@@ -125,6 +125,7 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
   const auditor = auditorOf(hq, options.audit)
   const links = linksOf(hq[PORT], secret)
   const redaction = new Redaction(options.redact)
+  const { readOnly = false } = options
   const reads = storeReads(hq, REUSED_MS)
   const liveStats = new LiveStatsFeed(hq, redaction, reads)
   return {
@@ -141,7 +142,7 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
     }),
     links,
     redaction,
-    readOnly: options.readOnly ?? false,
+    readOnly,
     auditor,
     uploads: concurrencyLimit(limits.uploads, 1, 'uploads'),
     streams: concurrencyLimit(limits.streams, Math.ceil(limits.streams / 10), 'streams'),
@@ -159,7 +160,7 @@ export function serverContext(hq: Highkiq, options: HttpOptions) {
     snapshots: snapshots(hq),
     topJobs: topJobs(hq),
     deployComparisons: deployComparisons(hq),
-    diagnosis: diagnoses(hq, redaction),
+    diagnosis: diagnoses(hq, redaction, readOnly),
     jobCounters: new JobCounters(hq),
     /** The seal for cursors and keys. */
     seal: cached(Number.POSITIVE_INFINITY, async () => new Seal(await secret())),
