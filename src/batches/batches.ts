@@ -6,6 +6,7 @@ import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
 import { checkOptions, checkText, type OptionRule } from '../job/options.ts'
 import {
+  type BatchCreation,
   type BatchMember,
   type BatchReader,
   type BatchRecord,
@@ -107,21 +108,21 @@ export class Batches {
     checkOptions('hq.batches.page', options, { state: BATCH_STATES, cursor: CURSOR, limit: 'count' })
     const { state, cursor, limit = 25 } = options
     const [createdAt, bid = ''] = cursor?.split('-') ?? []
-    let before = cursor === undefined ? undefined : { createdAt: Number(createdAt), bid }
+    let before: BatchCreation | undefined = cursor === undefined ? undefined : { createdAt: Number(createdAt), bid }
     // One more record, so that the last page is never empty.
     const atOnce = Math.max(limit + 1, state === undefined ? 0 : SEARCHED_AT_ONCE)
     const items: Batch[] = []
     for (let read = 0; read < SEARCHED; read += atOnce) {
-      const records = await readerOf(this.#app).page({ before, limit: atOnce })
+      const { items: records, next } = await readerOf(this.#app).page({ before, limit: atOnce })
       for (const record of records) {
-        const batch = batchOf(record)
-        if (state === undefined || batch.state === state) {
+        if (state === undefined || stateOf(record) === state) {
           if (items.length === limit) return { items, next: cursorOf(before) }
-          items.push(batch)
+          items.push(batchOf(record))
         }
         before = record
       }
-      if (records.length < atOnce) return { items, next: null }
+      if (!next) return { items, next: null }
+      before = next
     }
     return { items, next: cursorOf(before) }
   }
@@ -221,7 +222,7 @@ export function batchOf(record: BatchRecord): Batch {
   }
 }
 
-function cursorOf(last: Pick<BatchRecord, 'createdAt' | 'bid'> | undefined): string | null {
+function cursorOf(last: BatchCreation | undefined): string | null {
   return last ? `${last.createdAt}-${last.bid}` : null
 }
 

@@ -44,8 +44,11 @@ export class MemoryBatches implements BatchTables, BatchReader {
     return this.load(bid) ?? null
   }
 
-  async page({ before }: Parameters<BatchReader['page']>[0]): Promise<BatchState[]> {
-    return before ? [] : Array.from(this.#batches.values(), ({ batch }) => batch).reverse()
+  async page({ before, limit }: Parameters<BatchReader['page']>[0]) {
+    const all = Array.from(this.#batches.values(), ({ batch }) => batch).reverse()
+    const from = before ? all.findIndex(({ bid }) => bid === before.bid) + 1 : 0
+    const items = all.slice(from, from + limit)
+    return { items, next: items.length === limit ? (items.at(-1) ?? null) : null }
   }
 
   async members(bid: string) {

@@ -543,7 +543,7 @@ test('the batches of a flow are kept as long as its option keep says, by default
   const inner = { job: Work, args: ['inner'], children: [{ job: Work, args: ['leaf'] }] } as const
   const keeps = async (options?: FlowOptions) => {
     await t.hq.flow({ job: Work, args: ['root'], children: [inner] }, options)
-    return (await t.hq.store.batches.page({ limit: 2 })).map(({ keep }) => keep)
+    return (await t.hq.store.batches.page({ limit: 2 })).items.map(({ keep }) => keep)
   }
   expect(await keeps()).toEqual([30 * 86_400_000, 30 * 86_400_000])
   expect(await keeps({ keep: '5m' })).toEqual([300_000, 300_000])

@@ -29,6 +29,30 @@ onRedis('batches, beside other programs', () => {
     expect(bids).toContain(rest?.bid)
   })
 
+  test('a batch whose record was deleted does not end the list of batches', async () => {
+    const { hq } = bench({ url: server.url(2) })
+    const Work = hq.job('Work', () => {})
+    const bids: string[] = []
+    for (let n = 0; n < 3; n++) bids.push(await hq.batch({}, () => Work.performAsync()))
+    const all = async (state?: 'running') => {
+      const found: string[] = []
+      let cursor: string | undefined
+      do {
+        const { items, next } = await hq.batches.page({ state, cursor, limit: 1 })
+        found.push(...items.map(({ bid }) => bid))
+        cursor = next ?? undefined
+      } while (cursor !== undefined)
+      return found
+    }
+    const listed = await all()
+    expect(listed.toSorted()).toEqual(bids.toSorted())
+    const redis = new Redis(server.url(2))
+    await redis.del(`hk:batch:${listed[1]}`)
+    redis.disconnect()
+    const rest = [listed[0], listed[2]]
+    expect([await all(), await all('running')]).toEqual([rest, rest])
+  })
+
   test("a batch whose callback can't be pushed keeps no other one from ending, or from being cancelled", async () => {
     const { hq, clock } = bench({ url: server.url(1) })
     const redis = new Redis(server.url(1))

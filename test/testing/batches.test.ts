@@ -21,6 +21,17 @@ function newApp() {
   return { hq, ran, Work, Join, all }
 }
 
+test('fake: batches are listed page by page, newest first', async () => {
+  const { hq, Work } = newApp()
+  using _jobs = fake(hq)
+  const first = await hq.batch({}, () => Work.performAsync('a'))
+  const second = await hq.batch({}, () => Work.performAsync('b'))
+  const { items, next } = await hq.batches.page({ limit: 1 })
+  const rest = await hq.batches.page({ limit: 1, cursor: next ?? undefined })
+  expect([items, rest.items].map((page) => page.map(({ bid }) => bid))).toEqual([[second], [first]])
+  expect(rest.next).toBeNull()
+})
+
 test('fake: a batch pushes its jobs and, once they ran, its callbacks', async () => {
   const { hq, ran, Work, all } = newApp()
   using jobs = fake(hq)

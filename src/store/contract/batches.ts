@@ -152,12 +152,19 @@ export interface BatchRefusal {
 }
 
 export type BatchProgress = Pick<BatchRecord, 'progressAt' | 'bid'>
+export type BatchCreation = Pick<BatchRecord, 'createdAt' | 'bid'>
 
 /** Reads batches. */
 export interface BatchReader {
   find(bid: string): Promise<BatchRecord | null>
-  /** Returns batches, newest first, by (createdAt, bid). */
-  page(page: { before?: Pick<BatchRecord, 'createdAt' | 'bid'> | undefined; limit: number }): Promise<BatchRecord[]>
+  /**
+   * Returns a page of batches, newest first, by (createdAt, bid). `next` is the `before` of the next page; null: it was the
+   * last one. A page may have fewer batches than `limit`, or none, although `next` is set.
+   */
+  page(page: {
+    before?: BatchCreation | undefined
+    limit: number
+  }): Promise<{ items: BatchRecord[]; next: BatchCreation | null }>
   /**
    * Returns a page of open members, in any order; a member that stays open is found at least once. `next` is the `after` of
    * the next page; null: it was the last one. A page may have more members than `limit`.

@@ -32,7 +32,8 @@ export class PostgresBatchStore extends PostgresArea implements BatchStore {
       const rows = before
         ? await db.all<BatchRow>(sql.batch.older, before.createdAt, before.bid, limit)
         : await db.all<BatchRow>(sql.batch.newest, limit)
-      return rows.map(recordOf)
+      const items = rows.map(recordOf)
+      return { items, next: items.length === limit ? (items.at(-1) ?? null) : null }
     })
 
   readonly members: BatchStore['members'] = (bid, { after = '', limit }) =>

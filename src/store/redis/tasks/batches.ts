@@ -68,10 +68,13 @@ export class Batches extends StorePart implements BatchStore {
     return (await this.#records([bid]))[0] ?? null
   }
 
-  async page({ before, limit }: Parameters<BatchStore['page']>[0]): Promise<BatchRecord[]> {
+  async page({ before, limit }: Parameters<BatchStore['page']>[0]) {
     const after = before ? [before.createdAt, before.bid] : []
     const found = await this.#entries(this.keys.batches, ['desc', limit, ...after])
-    return this.#records(found.map(({ bid }) => bid))
+    // A batch whose record is gone is not returned, and does not end the list.
+    const items = await this.#records(found.map(({ bid }) => bid))
+    const last = found.length === limit ? found.at(-1) : undefined
+    return { items, next: last ? { createdAt: last.score, bid: last.bid } : null }
   }
 
   async members(bid: string, { after = '0', limit }: Parameters<BatchStore['members']>[1]) {

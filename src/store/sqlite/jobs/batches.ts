@@ -30,7 +30,8 @@ export class SqliteBatchStore extends SqliteArea implements BatchStore {
       const rows = before
         ? db.all<BatchRow>(sql.batch.older, before.createdAt, before.bid, limit)
         : db.all<BatchRow>(sql.batch.newest, limit)
-      return rows.map(recordOf)
+      const items = rows.map(recordOf)
+      return { items, next: items.length === limit ? (items.at(-1) ?? null) : null }
     })
 
   readonly members: BatchStore['members'] = (bid, { after = '', limit }) =>
