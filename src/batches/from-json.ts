@@ -39,7 +39,7 @@ export interface JsonBatch extends Pick<BatchOptions, 'description' | 'data'> {
   onDeath?: JsonCallback
 }
 
-/** The job of a flow that runs last, with its children, and the option `keep` of the flow. */
+/** A flow as JSON: its outermost job, with the children and the option `keep` of the flow. */
 export interface JsonFlow {
   class: string
   keep?: string | number
@@ -77,7 +77,7 @@ export function flowOf({ keep, ...root }: JsonFlow): {
     if (depth > MOST_LEVELS) throw invalidFlow('the flow has too many levels of children')
     if (!isObject(body)) throw invalidFlow(`${path} must be an object, for example { class: 'Render', args: [1] }`)
     const { children, onChildFailure, args = [], ...job } = body
-    if (job.keep !== undefined) throw invalidFlow(`keep belongs to the outermost job of a flow (found in ${path})`)
+    if (job.keep !== undefined) throw invalidFlow(`keep must be in the outermost job of a flow (found in ${path})`)
     if (children !== undefined && !Array.isArray(children))
       throw invalidFlow(`${path}.children must be an array of jobs`)
     const push = pushOf(job)

@@ -1,4 +1,4 @@
-/** `highkiq backup` on real files, while they are used. */
+/** `highkiq backup` on real files that other processes use. */
 
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -19,7 +19,7 @@ function appAt(url: string): Highkiq {
 }
 
 describe('on SQLite', () => {
-  test('the copy has all jobs that were stored before, while others are pushed and run', async ({ folder }) => {
+  test('the copy has all jobs that were stored before, while other jobs are pushed and run', async ({ folder }) => {
     const url = `sqlite:${folder.at('jobs.db')}`
     const hq = appAt(url)
     const Job = hq.job('Job', { queue: 'still' }, async (_ctx, _n: number) => {})
@@ -67,9 +67,7 @@ describe('on SQLite', () => {
     expect([await plan('old.db'), await plan('copy.db')]).toEqual([12, 12])
   })
 
-  test('a copy that exists, a store that does not, and a folder that is missing are refused in words', async ({
-    folder,
-  }) => {
+  test('an existing copy, a missing store and a missing folder are refused with advice', async ({ folder }) => {
     const url = `sqlite:${folder.at('jobs.db')}`
     const refusal = async (to: string, from = url) => {
       const { code, stdout, stderr } = await runHere(['backup', folder.at(to), '--url', from])
@@ -95,10 +93,10 @@ describe('on SQLite', () => {
 })
 
 onRedis('on Redis', () => {
-  test('the server has a backup of its own', async () => {
+  test('is refused, and the error names the tools of the server', async () => {
     const server = await emptyServer()
     const { code, stderr } = await runHere(['backup', 'copy.rdb', '--url', server.url()])
     expect(code).toBe(2)
-    expect(stderr).toMatch(/is not a SQLite file: use the backup of its server/)
+    expect(stderr).toMatch(/is not a SQLite file: back it up with the tools of its server/)
   })
 })

@@ -33,7 +33,7 @@ test('batches are listed page by page, shown and cancelled', async () => {
   expect((await t.call('GET', '/api/v1/batches?cursor=x')).status).toBe(400)
 })
 
-test('the batches in one state are listed, and those of other states are passed over', async () => {
+test('the query state lists only the batches in that state, page by page', async () => {
   const t = api()
   const Fails = t.hq.job('Fails', { retry: 0 }, (_ctx, doesFail: boolean) => {
     if (doesFail) throw new Error('no')
@@ -212,7 +212,7 @@ test('a flow is pushed, and a wrong one is refused', async () => {
   expect(await message(deep)).toMatch(/levels/)
 })
 
-test('a flow over HTTP is kept as long as its option keep says, which only the outermost job may have', async () => {
+test('keep says how long a flow that is pushed over HTTP is kept, and is refused in a child', async () => {
   const t = api()
   const leaf = { class: 'Render', args: [] }
   const push = (json: unknown) => t.call('POST', '/api/v1/flows', { json })
@@ -224,7 +224,7 @@ test('a flow over HTTP is kept as long as its option keep says, which only the o
   const message = async (json: unknown) => (await push(json)).body.error.message
   expect(await message({ class: 'Publish', children: [leaf], keep: 'soon' })).toMatch(/keep must be a time above 0/)
   expect(await message({ class: 'Publish', children: [{ ...leaf, keep: 60 }] })).toBe(
-    'keep belongs to the outermost job of a flow (found in the flow.children[0])',
+    'keep must be in the outermost job of a flow (found in the flow.children[0])',
   )
 })
 

@@ -10,8 +10,8 @@ import { printResult } from '../output.ts'
 import { CliError } from '../usage.ts'
 
 const HELP = `
-Workers and pushes go on meanwhile. The copy has everything that was stored when the command began. It is a SQLite file,
-only you may read it, and it needs as much room as the data in the file. The log of the file grows until the copy is made.
+Workers keep running. The copy has everything that was stored when the command began. It is a SQLite file that only you
+can read, and it is as large as the data of the store. The store's log (-wal) grows until the copy is complete.
 
 Examples:
   highkiq backup /var/backups/jobs-$(date +%F).db
@@ -21,7 +21,7 @@ Examples:
 export function register(program: Command): void {
   withAppOptions(program.command('backup'))
     .description('copy the SQLite file of a store while workers run')
-    .argument('<file>', 'the new file')
+    .argument('<file>', 'the file to create')
     .option('--json', 'as JSON')
     .addHelpText('after', HELP)
     .action((file: string, options: AppOptions & { json?: boolean }) =>
@@ -31,8 +31,8 @@ export function register(program: Command): void {
 
 async function backUp({ store }: Highkiq, file: string, json: boolean | undefined): Promise<void> {
   if (!store.backUp) {
-    const own = 'pg_dump for PostgreSQL, BGSAVE and a copy of its files for Redis'
-    throw new CliError(`${store.url} is not a SQLite file: use the backup of its server (${own})`, 2)
+    const tools = 'pg_dump for PostgreSQL, BGSAVE and a copy of its files for Redis'
+    throw new CliError(`${store.url} is not a SQLite file: back it up with the tools of its server (${tools})`, 2)
   }
   await store.backUp(file)
   const bytes = statSync(file).size

@@ -59,7 +59,7 @@ export const JobDetail = s.object({
   backtrace: s.described(s.orNull(s.list(s.text)), 'its frames, outermost last; null when none is kept'),
   messages: s.described(
     s.list(s.message),
-    'those of `ctx.message`, of attempts that have ended; those of a row are in its event',
+    'what ended attempts added with `ctx.message`; the messages of a row are in its event',
   ),
   payload: s.described(s.anyObject, 'all other members'),
 })

@@ -88,7 +88,7 @@ export const NewFlow = s.described(
     onChildFailure: s.optional(s.oneOf(['fail', 'ignore', 'wait'])),
     keep: s.described(
       s.optional(v.union([s.text, s.number])),
-      "how long results are kept: seconds or '30d'; only here, not in children",
+      "how long the results of children are kept: seconds or '30d'; children can't have it",
     ),
   }),
   'Other members are options, as of a new job.',

@@ -86,15 +86,15 @@ export const LiveStats = s.object({
 })
 
 export const Diagnosis = s.object({
-  at: s.described(s.time, 'when it began'),
+  at: s.described(s.time, 'when the examination began'),
   status: s.described(s.oneOf(SEVERITIES), 'the worst severity'),
   store: s.described(s.text, 'its URL, without secrets'),
   findings: s.list(
     s.object({
-      check: s.described(s.text, 'what was examined, as one word'),
+      check: s.described(s.text, 'the name of the check'),
       severity: s.described(s.oneOf(SEVERITIES), 'warning: jobs are safe now, but may not be later'),
       text: s.text,
-      advice: s.optional(s.described(s.text, 'what to do; there unless the severity is ok')),
+      advice: s.optional(s.described(s.text, 'what to do; missing when the severity is ok')),
     }),
   ),
 })
