@@ -85,7 +85,7 @@ inBrowser('batches', (open) => {
     await page.getByRole('link', { name: 'batch 199', exact: true }).waitFor()
   })
 
-  test('the batches with dead jobs are found by their state', async () => {
+  test('the list shows only the batches in the chosen state', async () => {
     const { page, hq } = await open('/batches', {
       before: async ({ hq, work }) => {
         hq.job('Work', { retry: 0 }, (_ctx, doesFail: boolean) => {

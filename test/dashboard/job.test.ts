@@ -78,7 +78,7 @@ inBrowser('a job by its jid', (open) => {
     expect(await hq.dead.size()).toBe(0)
   })
 
-  test('is searched for once a minute when it is dead, and live again after a retry', async () => {
+  test('a dead job is searched for once a minute, and is live again after a retry', async () => {
     const { page, hq, go } = await open('/nowhere')
     const jid = await hq.dead.schedule(Date.now() / 1000, { class: 'Gone', args: [1], error_class: 'Error' })
     let requests = 0

@@ -194,9 +194,9 @@ inBrowser('queues', (open) => {
     const lastHour = await half.innerText()
     await page.getByRole('link', { name: '8 hours' }).click()
     await page.getByRole('heading', { name: 'Waits, last 8 hours' }).waitFor()
-    await expect.poll(() => half.innerText()).toMatch(/ in 8 hours$/)
-    expect((await half.innerText()).split(' in ')[0]).not.toBe(lastHour.split(' in ')[0])
-    // What the last five minutes had stays.
+    await expect.poll(() => half.innerText()).toMatch(/, last 8 hours$/)
+    expect((await half.innerText()).split(',')[0]).not.toBe(lastHour.split(',')[0])
+    // The average of the last five minutes is the same for each period.
     await page.getByText('10 a minute').waitFor()
 
     const jobs = page.getByRole('table', { name: 'Waiting jobs' }).locator('tbody tr')

@@ -435,7 +435,7 @@ inBrowser('tasks', (open) => {
     await page.locator('.uchart canvas').waitFor()
   })
 
-  test('the chart of a running task shows what is expected, until the task is paused', async () => {
+  test('the chart of a running task shows the expected rows per second until the task is paused', async () => {
     const id = '00000000000000ac'
     const began = Date.now() - 100_000
     const { page, hq } = await open(`/tasks/${id}`, {

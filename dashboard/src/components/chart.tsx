@@ -1,4 +1,4 @@
-/** Figures over time, drawn by uPlot: lines with their area, bars, and dashed lines for what is expected. */
+/** Figures over time, drawn by uPlot: lines with their area, bars, and dashed lines for expected values. */
 
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
@@ -191,7 +191,7 @@ function drawAnnotations(
   ctx.restore()
 }
 
-/** Shows the figures under the pointer in the title of the chart, those that are known. */
+/** Shows the known figures under the pointer in the title of the chart. */
 function showFigures(u: uPlot, series: readonly Series[], element: HTMLElement): void {
   const { idx } = u.cursor
   const at = idx == null ? undefined : u.data[0][idx]

@@ -20,8 +20,8 @@ interface DataOptions<Answer> {
   /** False to load the data once for each address. Default: true. */
   live?: boolean
   /**
-   * The milliseconds that pass at least between an answer and the next request, for what is large. A function returns them for
-   * an answer. Default: 0.
+   * The least pause between an answer and the next request, in milliseconds, for large answers. A function returns the pause
+   * after an answer. Default: 0.
    */
   restMs?: number | ((data: Answer) => number)
   /** Loads the data in place of one request. */
@@ -54,11 +54,11 @@ export function useData<Answer>(
       return true
     }
     run.current.open++
-    let least = 0
+    let leastRest = 0
     try {
       const data = await run.current.fetched(at, how)
       const { restMs } = run.current
-      least = typeof restMs === 'number' ? restMs : restMs(data)
+      leastRest = typeof restMs === 'number' ? restMs : restMs(data)
       if (isNewest()) setState({ key: wanted, data })
     } catch (error) {
       if (isNewest()) setState((old) => ({ ...(old.key === wanted ? old : {}), key: wanted, error: error as ApiError }))
@@ -67,7 +67,7 @@ export function useData<Answer>(
       const took = performance.now() - begun
       // The first answer, or a single slow one, says little about the usual time.
       const rest = Math.min(Math.min(took, run.current.took) * REST, LONGEST_REST_MS)
-      run.current.notBefore = performance.now() + Math.max(rest, least)
+      run.current.notBefore = performance.now() + Math.max(rest, leastRest)
       run.current.took = took
     }
   }, [])

@@ -17,7 +17,7 @@ export const queues = {
   'queues.in': '{n} came in last minute',
   'queues.outWhat': 'average of 5 minutes',
   'queues.waited': 'Waited, 95%',
-  'queues.waitedHalf': 'half under {time} in {hours}',
+  'queues.waitedHalf': 'half under {time}, last {hours}',
   'queues.waitedNone': 'No run in the last {hours}',
   'queues.classes': 'What is in it',
   'queues.classesOf': { one: 'of the next {n} job', other: 'of the next {n} jobs' },

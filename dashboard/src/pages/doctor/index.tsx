@@ -1,4 +1,4 @@
-/** What `highkiq doctor` finds in the store, the workers and the jobs, and what to do. Its findings are in English. */
+/** The findings of `highkiq doctor` about the store, the workers and the jobs, with advice. They are in English. */
 
 import { useState } from 'preact/hooks'
 import type { Diagnosis, EventStatus } from '../../api/types.ts'
@@ -16,9 +16,9 @@ import { visible } from '../job/json.tsx'
 type Finding = Diagnosis['findings'][number] & { id: string }
 
 const SEVERITIES = ['error', 'warning', 'ok'] as const
-/** The status of a row that looks like a severity. */
+/** The status of a row with the colour of a severity. */
 const LIKE: Record<Finding['severity'], EventStatus> = { ok: 'finished', warning: 'failed', error: 'error' }
-/** The pages about what the checks look at. */
+/** The page about what a check examines, by its name. */
 const PAGES: Record<string, string> = {
   ...{ workers: '/busy', versions: '/busy', clocks: '/busy', orphaned: '/busy' },
   ...{ queues: '/queues', paused: '/queues', growth: '/queues', due: '/scheduled' },
@@ -28,7 +28,7 @@ const PAGES: Record<string, string> = {
 export default function Doctor() {
   const { data, error, reload } = useData<Diagnosis>('/diagnosis', {}, { live: false })
   const [isExamining, setExamining] = useState(false)
-  const again = async () => {
+  const examineAgain = async () => {
     setExamining(true)
     await reload()
     setExamining(false)
@@ -48,18 +48,18 @@ export default function Doctor() {
           ),
         ]}
       >
-        <button type="button" class="btn" disabled={isExamining} onClick={() => void again()}>
+        <button type="button" class="btn" disabled={isExamining} onClick={() => void examineAgain()}>
           <Icon name="retries" />
           {t(isExamining ? 'doctor.examining' : 'doctor.again')}
         </button>
       </Head>
       <section class="panel list">
-        {error && <ErrorNote error={error} onRetry={() => void again()} />}
+        {error && <ErrorNote error={error} onRetry={() => void examineAgain()} />}
         {!data && !error && <Skeleton rows={8} />}
         {data && (
           <Table
             label={t('nav.doctor')}
-            // What is wrong comes first.
+            // Errors come first.
             rows={SEVERITIES.flatMap((severity) => all.filter((finding) => finding.severity === severity))}
             columns={columns()}
             keyOf={({ id }) => id}

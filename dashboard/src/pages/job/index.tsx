@@ -23,7 +23,7 @@ import { EventPanel, Value } from './event.tsx'
 import { visible } from './json.tsx'
 import { AskingWhen } from './later.tsx'
 
-/** Only a person changes these, and the search for a job in one of them may read all jobs of the store. */
+/** Jobs in these states change only by hand, and a search for one may read all jobs of the store. */
 const ENDED: ReadonlySet<JobState> = new Set(['dead', 'succeeded', 'ended', 'unknown'])
 const ENDED_REST_MS = 60_000
 

@@ -14,7 +14,7 @@ import { limitName } from '../limits/name.ts'
 interface FiguresProps {
   queue: Queue
   waits: QueueWaits | undefined
-  /** The time of the waits, for people: `8 hours`. */
+  /** The period of the waits as a text: `8 hours`. */
   hours: string
 }
 

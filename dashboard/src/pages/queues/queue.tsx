@@ -35,7 +35,7 @@ import { ServingPanel } from './serving.tsx'
 import { WaitsPanel } from './waits.tsx'
 
 const ORDERS = ['newest', 'oldest'] as const
-/** The times of the waits, which are stored for eight hours. */
+/** The periods of the waits. The store keeps waits for eight hours. */
 const RANGES = ['1h', '8h'] as const
 
 export default function QueuePage() {

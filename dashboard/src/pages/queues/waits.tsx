@@ -1,4 +1,4 @@
-/** How long jobs had waited when they ran, and how many ran, minute by minute. */
+/** How long jobs waited before they ran, and how many ran, minute by minute. */
 
 import type { QueueWaits } from '../../api/types.ts'
 import { Chart } from '../../components/chart.tsx'
@@ -9,7 +9,7 @@ import type { Data } from '../../live/use-data.ts'
 
 interface WaitsPanelProps {
   waits: Data<QueueWaits>
-  /** The time shown, for people: `8 hours`. */
+  /** The shown period as a text: `8 hours`. */
   hours: string
 }
 

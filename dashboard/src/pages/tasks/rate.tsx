@@ -1,4 +1,4 @@
-/** Rows per second from the start of the run on, and those that are expected until its end. */
+/** Rows per second since the start of the run, and those expected until its end. */
 
 import type { TaskRate, TaskStatus } from '../../api/types.ts'
 import { Chart, type Series } from '../../components/chart.tsx'
@@ -49,7 +49,7 @@ export function RatePanel({ task }: { task: TaskStatus }) {
   )
 }
 
-/** The chart shows at most as much of the future as of the past. */
+/** Returns the times until the expected end of the run: at most as many as it has points so far. */
 function expectedTimes({ state, etaSeconds }: TaskStatus, { points, to, step }: TaskRate): Date[] {
   if (state !== 'running' || etaSeconds === null) return []
   const steps = Math.min(Math.floor(etaSeconds / step), points.length)
