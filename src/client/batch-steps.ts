@@ -27,8 +27,8 @@ export function isLarge({ members }: BatchPush): boolean {
   return members.reduce((sum, member) => sum + lengthOf(member), 0) > MOST_CHARACTERS
 }
 
-/** Is called with each push that was stored, and with its refused jobs, as far as they are known. */
-type OnStored = (push: BatchPush, refused: readonly RefusedPush[]) => Promise<void>
+/** Called after each stored step. `refused` is empty when the step was stored by an earlier call whose answer was lost. */
+type OnStored = (step: BatchPush, refused: readonly RefusedPush[]) => Promise<void>
 
 /**
  * Resolves with the jobs that were refused because of a lock, or with why the push was refused: then nothing is stored.

@@ -204,7 +204,7 @@ export class Client implements Pusher, PushPipe {
     return new Client(this.#options, { shared: this.#shared, other })
   }
 
-  /** Returns the one target of a URL, so that its pushes of a turn of the event loop are stored together. */
+  /** Returns the same target for the same URL, so that the pushes of one turn of the event loop are stored together. */
   #targetOf(url: string): StoreTarget {
     const { opened } = this.#shared
     const known = opened.get(url)

@@ -73,7 +73,7 @@ export class JobWriter {
     const jid = newJid()
     const text = head + this.json(args) + middle + jid + tail
     checkReadable(text, payload.class)
-    this.weigh(payload.class, text)
+    this.checkSize(payload.class, text)
     return { jid, destination: { to: 'queue', queue, text, end: 'back' }, payload }
   }
 
@@ -107,8 +107,8 @@ export class JobWriter {
     throw invalidOption(`${payload.class}: its last argument is encrypted, and this app has no option encryption`)
   }
 
-  /** Warns about large jobs. @throws ARGS_TOO_LARGE */
-  weigh(job: string, text: string): void {
+  /** Warns about a large job. @throws ARGS_TOO_LARGE */
+  checkSize(job: string, text: string): void {
     const { maxArgsBytes, log } = this.#options
     if (text.length <= maxArgsBytes.warn) return
     const bytes = Buffer.byteLength(text)
@@ -121,10 +121,10 @@ export class JobWriter {
     log.warn({ class: job, bytes }, 'large job: store the data elsewhere and pass its id')
   }
 
-  /** Weighs a stored job with other arguments. The messages of its handler do not count. @throws ARGS_TOO_LARGE */
-  weighEdited(job: string, text: string): void {
+  /** Like `checkSize`, for a stored job with new arguments. The messages of its handler do not count. @throws ARGS_TOO_LARGE */
+  checkEditedSize(job: string, text: string): void {
     if (text.length <= this.#options.maxArgsBytes.warn) return
-    this.weigh(job, editPayload(text, { hk_messages: undefined }))
+    this.checkSize(job, editPayload(text, { hk_messages: undefined }))
   }
 
   json(args: unknown[]): string {
@@ -134,7 +134,7 @@ export class JobWriter {
   #textOf(payload: Payload): string {
     const text = writePayload(this.sealed(payload), this.#options.wire)
     checkReadable(text, payload.class)
-    this.weigh(payload.class, text)
+    this.checkSize(payload.class, text)
     return text
   }
 }

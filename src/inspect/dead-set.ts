@@ -4,7 +4,7 @@ import type { AppPort } from '../app/port.ts'
 import type { BatchEffect } from '../store/contract.ts'
 import { effectsOf } from './actions.ts'
 
-/** The most members of batches that one call changes. */
+/** The most members of batches that one call of the store changes. */
 const PAGE = 500
 
 /** Prunes the dead set after a job was killed. */
@@ -13,8 +13,8 @@ export function trimDead(app: AppPort): Promise<void> {
 }
 
 /**
- * Removes the dead jobs that are too many or too old, and then changes their batches. If the process dies in between, the
- * maintenance of batches notices the missing jobs.
+ * Removes the oldest dead jobs beyond the limits, and then ends them in their batches. If the process dies in between, the
+ * maintenance of batches finds the missing jobs.
  */
 export async function pruneDead(
   app: Pick<AppPort, 'store' | 'now' | 'effects'>,

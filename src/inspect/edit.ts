@@ -171,7 +171,7 @@ function editedText({ client }: AppPort, text: string, args: unknown[]): string 
     : client.writer.sealed({ ...job, args }).args
   const edited = editPayload(text, { args: stored }, client.wire)
   checkReadable(edited, job.class)
-  client.writer.weighEdited(job.class, edited)
+  client.writer.checkEditedSize(job.class, edited)
   return edited
 }
 

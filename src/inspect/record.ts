@@ -126,7 +126,7 @@ export class JobRecord {
     return readBacktrace(this.payload.error_backtrace)
   }
 
-  /** The messages that its handler added in attempts that have ended; those of a tracked job are in its event. */
+  /** The messages that the handler added in ended attempts. The messages of a tracked job are in its event. */
   get messages(): { at: Date; text: string }[] {
     return readMessages(this.payload.hk_messages).map(({ at, text }) => ({ at: new Date(at), text }))
   }

@@ -113,7 +113,7 @@ function pushOf(app: AppPort, { name }: OrderedDefinition, item: OrderedItem): O
   checkValue(payload, 'payload', name)
   const nowMs = app.now()
   const text = canonicalJson(payload)
-  app.client.writer.weigh(name, text)
+  app.client.writer.checkSize(name, text)
   if (score !== undefined && !(typeof score === 'number' && Math.abs(score) <= MOST_SCORE)) {
     throw invalid(name, `score must be a number within ±2^53 (got ${shown(score)})`)
   }

@@ -236,7 +236,7 @@ function asCorrected(
 ): SelectedRow {
   const { index, status, source: before } = event
   const args = inPayload(client, record, event, row.args, number)
-  client.writer.weigh(event.job ?? record.job, args)
+  client.writer.checkSize(event.job ?? record.job, args)
   // Otherwise the report would show the source of the old arguments.
   const source = row.source ?? (before === null ? undefined : (row.args[0] as object))
   const beside = source === undefined ? {} : { source: stringifyJson(source) }

@@ -102,7 +102,7 @@ export class RowWriter {
   }
 
   #keep(row: Row, stored: NewRow): void {
-    this.#app.client.writer.weigh(this.#target.payload.class, stored.args)
+    this.#app.client.writer.checkSize(this.#target.payload.class, stored.args)
     this.#last = row
     this.#chunk.push(stored)
     this.#characters += stored.args.length + (stored.source?.length ?? 0)

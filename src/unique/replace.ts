@@ -30,7 +30,7 @@ export async function replaceHolder(
   const { args } = refused
   const payload = readPayload(job.text) as Payload
   const text = editPayload(job.text, { args: app.client.writer.sealed({ ...payload, args }).args }, app.client.wire)
-  app.client.writer.weighEdited(payload.class, text)
+  app.client.writer.checkEditedSize(payload.class, text)
   const [answer] = await swap(app, store, job, text, conflict)
   if (answer === 'error') {
     throw new HighkiqError(
