@@ -112,7 +112,7 @@ function timelineOf(
   { state, job, at, worker, event }: Omit<JobView, 'timeline'>,
   startedAt: Date | null | undefined,
 ): JobView['timeline'] {
-  // Of the same millisecond, what happens first.
+  // The order in which they happen, for times in the same millisecond.
   const times: [Date | null | undefined, string][] = [
     [job?.createdAt, 'was created'],
     [job?.enqueuedAt, 'entered its queue'],

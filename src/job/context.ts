@@ -1,7 +1,7 @@
 import type { Duration } from './duration.ts'
 import { HighkiqError, invalidOption } from './errors.ts'
 import type { Logger } from './logger.ts'
-import { type AttemptMessage, Messages, together } from './messages.ts'
+import { type AttemptMessage, Messages, mergeMessages } from './messages.ts'
 import { type ActiveJobEnvelope, isBid, type Payload } from './payload.ts'
 import { baseQueue } from './priority.ts'
 
@@ -195,9 +195,9 @@ export class JobContext {
   }
 
   /**
-   * Adds a message of at most 2,000 characters, which is stored when the attempt ends. A tracked job has its messages in its
-   * event. Any other job keeps its messages while the store has the job; `hq.find` and the dashboard show them. Of more than
-   * 40 messages the first ten and the last thirty are kept. In a job with several rows, `row` is the row of the message
+   * Adds a message, which is cut to 2,000 characters and stored when the attempt ends. The messages of a tracked job are in
+   * its event. Any other job keeps its messages while the store has the job; `hq.find` and the dashboard show them. Of more
+   * than 40 messages the first ten and the last thirty are kept. In a job with several rows, `row` is the row of the message
    * (0 = first). @throws INVALID_OPTION when there is no such row
    */
   message(text: string, row?: number): void {
@@ -278,14 +278,14 @@ export class JobContext {
 
   /** Returns the messages about one row, together with those about all rows. */
   messagesOfRow(row: number): { readonly messages: readonly AttemptMessage[]; readonly dropped: number } {
-    return together(this.#messages?.get(undefined), this.#messages?.get(row))
+    return mergeMessages(this.#messages?.get(undefined), this.#messages?.get(row))
   }
 
   /** Returns the context of one row: `payload` is that row as a job of its own. */
   ofRow(row: number, payload: Payload): JobContext {
     const own = new JobContext(payload, this.queue, this.#parts)
     if (this.#messages)
-      own.#messages = new Map([[undefined, together(this.#messages.get(undefined), this.#messages.get(row))]])
+      own.#messages = new Map([[undefined, mergeMessages(this.#messages.get(undefined), this.#messages.get(row))]])
     own.#aborted = this.#aborted
     return own
   }

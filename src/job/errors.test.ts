@@ -48,7 +48,7 @@ test.each([
   expect(verdictOf(thrown)).toBe(verdict)
 })
 
-test('instanceof is true for the errors of another copy of the package, and each class has its own', async () => {
+test('instanceof recognises the errors of another copy of the package, each by its own class', async () => {
   vi.resetModules()
   const other = await import('./errors.ts')
   expect(other.HighkiqError).not.toBe(HighkiqError)

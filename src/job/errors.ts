@@ -2,8 +2,8 @@
  * Every error of Highkiq, in one place.
  *
  * There are two kinds. Highkiq throws `HighkiqError`s, with a stable `code` and a message that says what to do. A handler
- * throws `BusinessFailure`, `BatchFailure`, `Discard`, `Kill`, `Snooze` or `Release` to say how its job ended. Both are
- * recognised also when they come from a second copy of the package, by `KIND` and by the member `highkiq`.
+ * throws `BusinessFailure`, `BatchFailure`, `Discard`, `Kill`, `Snooze` or `Release` to say how its job ended. Highkiq
+ * recognises both also from a second copy of the package: the first by `KIND`, the second by the member `highkiq`.
  */
 
 import { type ErrorCode, STATUS } from './error-codes.ts'

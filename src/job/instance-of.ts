@@ -1,9 +1,9 @@
-/** Makes `instanceof` true for objects of another copy of this package, too: a bundler may make several. */
+/** Makes `instanceof` true for objects of another copy of this package, too. A bundler may make several copies. */
 
-/** The member with the name of a class; the class of another copy has the same name. */
+/** The static member that names a class. The same class of another copy has the same name. */
 export const KIND: unique symbol = Symbol.for('highkiq.kind')
 
-/** Returns what `value instanceof ours` means. A class of the app, which has no such name, is only itself. */
+/** Returns the value of `value instanceof ours`. A class of the app has no such name: it uses the standard `instanceof`. */
 export function isInstanceOf(ours: { [KIND]?: string }, value: unknown): boolean {
   const name = Object.hasOwn(ours, KIND) ? ours[KIND] : undefined
   if (name === undefined) return Function.prototype[Symbol.hasInstance].call(ours, value)

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 import { cutMessage, messagesAfter, readMessages } from './messages.ts'
 
-const said = (from: number, to: number) =>
+const numbered = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, i) => ({ at: from + i, text: `n${from + i}` }))
 
 test('a job keeps the messages of all its attempts: of more than 40 the first ten and the last thirty', () => {
-  expect(messagesAfter(undefined, said(0, 3))).toEqual(said(0, 3))
-  expect(messagesAfter(said(0, 10), said(10, 40))).toEqual(said(0, 40))
-  expect(messagesAfter(said(0, 40), said(40, 45))).toEqual([...said(0, 10), ...said(15, 45)])
+  expect(messagesAfter(undefined, numbered(0, 3))).toEqual(numbered(0, 3))
+  expect(messagesAfter(numbered(0, 10), numbered(10, 40))).toEqual(numbered(0, 40))
+  expect(messagesAfter(numbered(0, 40), numbered(40, 45))).toEqual([...numbered(0, 10), ...numbered(15, 45)])
 })
 
 test('a long message is cut, and never leaves half a character', () => {
@@ -33,6 +33,6 @@ test.each([
     { at: -1, text: 'x' },
     { at: {}, text: 'x' },
   ],
-])('a member that is no list of messages has none: %j', (value) => {
+])('a member that is not a list of messages is read as an empty one: %j', (value) => {
   expect(readMessages(value)).toEqual([])
 })

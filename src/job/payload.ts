@@ -91,7 +91,7 @@ export interface Payload {
   hk_unique?: string
   /** When that lock is free at the latest (ms). */
   hk_unique_ends?: number
-  /** The messages that its handler added in attempts that have ended, with their times (ms). */
+  /** The messages that its handler added in ended attempts, with their times (ms). */
   hk_messages?: unknown
   /** The start of the last attempt (ms), the result and the last progress; only in a finished job. */
   hk_started?: number

@@ -110,8 +110,8 @@ export interface Store {
    */
   planMigration?(): Promise<MigrationPlan>
   /**
-   * Copies the store to a new file while other processes use it. It does not open or migrate the store, and blocks the event
-   * loop until the copy is written. Only in a store that is a file.
+   * Copies the store to a new file while other processes use it. Does not open or migrate the store. Blocks the event loop
+   * until the copy is written. Only a store in a file has this method.
    * @throws INVALID_OPTION when the new file exists or can't be written, or the store does not exist; STORE_FULL, STORE_UNUSABLE
    */
   backUp?(to: string): Promise<void>

@@ -35,7 +35,7 @@ export interface JobSetStore {
   /**
    * Keeps the newest `max` entries, and of those the entries with a score ≥ `since`. A store on a server lowers `since` by how far
    * the clock of the caller's machine is ahead of the server's, so that one wrong clock removes nothing that others keep.
-   * Resolves with the removed texts that contain `needle`: none without one, and none of finished jobs.
+   * Resolves with the removed texts that contain `needle`; with none if there is no `needle`, or if the set is `finished`.
    */
   prune(set: SetName, max: number, since: number, needle?: string): Promise<string[]>
 }

@@ -18,7 +18,7 @@ test('jobs that stayed because an earlier requeue was under way are asked for ag
   expect(asked).toBe(2)
 })
 
-test('jobs that have started leave the memory also while there are always others', async () => {
+test('the memory of started jobs is freed also while other jobs are always waiting', async () => {
   setFlagsFromString('--expose-gc')
   const gc: () => void = runInNewContext('gc')
   const prefetch = new Prefetch(1, () => {})
@@ -36,7 +36,7 @@ test('jobs that have started leave the memory also while there are always others
   expect(prefetch.jobs).toEqual([job(1000)])
 })
 
-test('many slow jobs that end together are no reason to fetch ahead, quick ones are', () => {
+test('jobs that end together make the worker fetch ahead only if they were quick', () => {
   let now = performance.now()
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now)
   onTestFinished(() => clock.mockRestore())

@@ -62,8 +62,8 @@ export class Prefetch {
   }
 
   /**
-   * Counts a job that ended, `ms` after its handler was called. Slow jobs do not count: when many of them end together, the
-   * next ones take as long again.
+   * Counts a job that ended `ms` after its handler was called. Slow jobs do not count: when many of them end together, the
+   * next jobs are slow, too.
    */
   ended(ms: number): void {
     if (ms <= START_WITHIN_MS) this.#ended++
@@ -103,7 +103,7 @@ export class Prefetch {
     const job = this.#jobs[this.#first++] as FetchedJob
     this.#watched--
     if (this.size === 0) this.#clear()
-    // A worker may always have jobs ahead for hours, and the list must not keep those that have started.
+    // The list may not become empty for hours, and must not keep the jobs that have started.
     else if (this.#first === MAX_AHEAD) this.#replace(this.jobs)
     return job
   }

@@ -62,13 +62,13 @@ export function openAttempt(engine: Engine, fetched: FetchedJob, slot = 0): Atte
   }
 }
 
-/** Returns what `attemptEnded` does for this attempt, together with its messages. */
+/** Returns the members that change in the text of the job when this attempt ends: as `attemptEnded`, and its messages. */
 export function membersAtEnd(attempt: Attempt, crashed = false): Partial<Payload> {
   const messages = ownMessages(attempt)
   return { ...attemptEnded(attempt.payload, crashed), ...(messages && { hk_messages: messages }) }
 }
 
-/** Returns the messages of the job after this attempt; undefined when it has added none. Those of a row are in its event. */
+/** Returns the messages of the job after this attempt; undefined if it added none, or if the messages are in an event. */
 export function ownMessages({ payload, ctx }: Attempt): AttemptMessage[] | undefined {
   if (!ctx.hasMessages || payload.hk_task !== undefined) return undefined
   return messagesAfter(payload.hk_messages, ctx.messages)

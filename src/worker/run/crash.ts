@@ -24,8 +24,8 @@ export interface Crash {
 }
 
 /**
- * Moves the job to the front of its queue, or to the dead set once it has crashed `maxCrashes` times in a row. `changes`
- * are the members that change in its text.
+ * Moves the job to the front of its queue, or to the dead set once it has crashed `maxCrashes` times in a row. `changes` are
+ * the members that change in the text of the job.
  */
 export function crashOf(
   engine: Engine,

@@ -23,10 +23,10 @@ export function finishedEntry(engine: Engine, attempt: Attempt, result: unknown)
   return { to: 'finished', text, score: engine.now() / 1000 }
 }
 
-/** Appends the members, because reading all others takes longer. Their values are JSON; undefined removes a member. */
+/** Sets members of a job's text; it appends new ones, which is faster. The values are JSON; undefined removes a member. */
 function withEnd(text: string, members: Record<string, string | undefined>): string {
   const entries = Object.entries(members)
-  // JSON has many quotes: a search for a text that begins with one takes six times as long.
+  // The search is for the bare name: with a quote before it, it takes six times as long, because JSON has many quotes.
   if (!text.endsWith('}') || entries.some(([name]) => text.includes(name))) return editMembers(text, members)
   let more = ''
   for (const [name, value] of entries) if (value !== undefined) more += `,"${name}":${value}`

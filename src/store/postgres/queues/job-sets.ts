@@ -88,7 +88,7 @@ export class JobSets extends Tables {
     return removed + (await this.removeLowest(set, max, since, limit - removed))
   }
 
-  /** Returns the texts with `needle` of the entries that `removeLowest` removes next; see `JobSetStore.prune`. */
+  /** Returns the texts that contain `needle` and that `removeLowest` removes next; see `JobSetStore.prune`. */
   async lowestTexts(set: SetName, max: number, since: number, limit: number, needle?: string): Promise<string[]> {
     if (needle === undefined || set === 'finished') return []
     const last = await this.#lastToRemove(set, max, since, limit)
@@ -112,7 +112,7 @@ export class JobSets extends Tables {
     return n > 0 ? await this.db.first<Entry>(sql.set.atUp, id, n - 1) : undefined
   }
 
-  /** Does the same as `removeLowest` with the entries that are not packed: `rows` of them. */
+  /** Like `removeLowest`, for the entries that are not packed. `rows` is their number, if it is known. */
   async #removeRows(set: SetName, max: number, since: number, limit: number, rows?: number): Promise<number> {
     const id = await this.idOf(set)
     const last = await this.#lastToRemove(set, max, since, limit, rows)

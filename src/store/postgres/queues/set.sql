@@ -48,7 +48,7 @@ WITH gone AS (
 )
 UPDATE hk.job_set SET size = size - removed FROM counted WHERE id = $1 RETURNING removed;
 
--- textsTo: returns those texts of the entries up to (score, text) that contain a text.
+-- textsTo: returns the texts of the entries up to (score, text) that contain a needle.
 SELECT text FROM hk.entry
 WHERE set_id = $1 AND (score, left(text, 200), text) <= ($2::float8, left($3, 200), $3) AND strpos(text, $4) > 0;
 

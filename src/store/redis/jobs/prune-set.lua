@@ -1,8 +1,8 @@
 -- Removes the lowest entries of a set that are too many or too old. One step, because others remove entries as well.
 --
 -- KEYS  1 is the set.
--- ARGV  are the most entries that stay, the lowest score that stays, the most entries to remove, and a text or "".
--- Returns the number of removed entries, and those that contain the text.
+-- ARGV  are the most entries that stay, the lowest score that stays, the most entries to remove, and a needle or "".
+-- Returns the number of removed entries, and the removed entries that contain the needle.
 -- include: arguments
 
 expect('zset')

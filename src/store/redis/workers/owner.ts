@@ -80,7 +80,7 @@ export class Owner {
   /** When the next search is due, on the monotonic clock, and the interval after it. */
   reconcileAt = Number.POSITIVE_INFINITY
   reconcileMs = 0
-  /** The number of steps that were begun. */
+  /** The number of `settleAndFetch` steps that have begun to fetch. */
   steps = 0
   /** The version of the cancellations in the last answer. */
   version = 0

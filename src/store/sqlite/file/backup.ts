@@ -12,20 +12,20 @@ import { openDriver } from './open-driver.ts'
 const WAIT_MS = 5000
 
 /**
- * Writes a copy of the file as it is at one moment, to a file that does not exist yet. The copy keeps the schema of the
- * file, also that of an older version. A failed copy is removed; a killed process leaves it as `TO.….part`.
+ * Copies the file, as it is at one moment, to a new file. The copy has the schema of the file, even when that is an older
+ * one. A failed copy is removed. A killed process leaves its copy as `TO.….part`.
  * @throws INVALID_OPTION, STORE_FULL, STORE_UNUSABLE
  */
 export async function backUp({ path, driver: name }: DatabaseOptions, to: string): Promise<void> {
   if (path === ':memory:') throw invalidOption('a store in memory has no file to copy')
-  // SQLite would create a file that is not there.
+  // SQLite would create a missing file.
   if (!existsSync(path)) throw invalidOption(`there is no file ${path}: name the file of a store`)
-  // SQLite would apply the log or journal that an earlier file has left to the copy.
-  const taken = ['', '-wal', '-shm', '-journal'].map((end) => to + end).find((file) => existsSync(file))
-  if (taken !== undefined) throw invalidOption(`${taken} exists already: name a new file, or remove that one`)
+  // SQLite would apply a log or journal that an earlier file has left behind to the copy.
+  const existing = ['', '-wal', '-shm', '-journal'].map((end) => to + end).find((file) => existsSync(file))
+  if (existing !== undefined) throw invalidOption(`${existing} exists already: name a new file, or remove that one`)
   const part = `${to}.${randomUUID()}.part`
   try {
-    // Only this user may read it. SQLite fills a file that is empty.
+    // Only this user may read the copy. SQLite writes into an empty file.
     closeSync(openSync(part, 'wx', 0o600))
   } catch (thrown) {
     throw notWritable(to, thrown)
@@ -35,7 +35,7 @@ export async function backUp({ path, driver: name }: DatabaseOptions, to: string
     driver = await openDriver(path, name)
     driver.exec(`PRAGMA busy_timeout = ${WAIT_MS}`)
     driver.exec(`VACUUM INTO '${part.replaceAll("'", "''")}'`)
-    // SQLite does not wait until the disk has the copy.
+    // SQLite does not wait until the copy is on the disk.
     sync(part, 'r+')
     renameSync(part, to)
   } catch (thrown) {

@@ -5,7 +5,7 @@ import { HighkiqError, messageOf } from '../../../job/errors.ts'
 import { adviceOnFiles } from '../../../job/open-files.ts'
 import { OLD_APPLICATION_ID, OLDEST_VERSION, SCHEMA_VERSION } from './schema-version.ts'
 
-/** The code of a full disk. */
+/** SQLite's result code for a full disk. */
 export const FULL = 13
 
 export function tooNew(path: string, version: number): HighkiqError {

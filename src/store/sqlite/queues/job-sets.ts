@@ -61,7 +61,7 @@ export class JobSets extends Tables {
     return removed + this.removeLowest(set, max, since, limit - removed)
   }
 
-  /** Returns the texts with `needle` of the entries that `removeLowest` removes next; see `JobSetStore.prune`. */
+  /** Returns the texts that contain `needle` and that `removeLowest` removes next; see `JobSetStore.prune`. */
   lowestTexts(set: SetName, max: number, since: number, limit: number, needle?: string): string[] {
     if (needle === undefined || set === 'finished') return []
     const last = this.#lastToRemove(set, max, since, limit)
@@ -77,7 +77,7 @@ export class JobSets extends Tables {
     return n > 0 ? this.db.first<Entry>(sql.set.atUp, id, n - 1) : undefined
   }
 
-  /** Does the same as `removeLowest` with the entries that are not packed: `rows` of them. */
+  /** Like `removeLowest`, for the entries that are not packed. `rows` is their number, if it is known. */
   #removeRows(set: SetName, max: number, since: number, limit: number, rows?: number): number {
     const id = this.idOf(set)
     const last = this.#lastToRemove(set, max, since, limit, rows)

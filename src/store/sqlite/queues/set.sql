@@ -33,7 +33,7 @@ SELECT score, text FROM hk_entry WHERE "set" = ? ORDER BY score, text LIMIT 1 OF
 -- removeTo: deletes the entries up to (score, text).
 DELETE FROM hk_entry WHERE "set" = ? AND (score, text) <= (?, ?);
 
--- textsTo: returns those texts of the entries up to (score, text) that contain a text.
+-- textsTo: returns the texts of the entries up to (score, text) that contain a needle.
 SELECT text FROM hk_entry WHERE "set" = ? AND (score, text) <= (?, ?) AND instr(text, ?) > 0;
 
 -- size: returns the number of entries.
