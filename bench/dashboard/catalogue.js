@@ -61,7 +61,7 @@ function deadJob(i, now) {
   return { to: 'dead', score: (now - i * 1000) / 1000, text: JSON.stringify({ ...job, ...failed }) }
 }
 
-/** The jid of the dead job that died as the `i`th last. */
+/** Returns the jid of a dead job; `i` is its place from the newest (0 = the newest). */
 export function jidOf(i) {
   return `dead${i.toString(16).padStart(20, '0')}`
 }

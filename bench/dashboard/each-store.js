@@ -1,4 +1,4 @@
-// The parts of a benchmark on each store in one run, rounds interleaved, for machines drift; compare within one run only.
+// Runs the parts of a benchmark on each store, in interleaved rounds. Compare only figures of one run: machines change speed.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { openStores } from '../core/stores.js'
 export const STORES = ['sqlite', 'redis', 'postgres']
 
 /**
- * Runs `PART.js URL ROWS FOLDER`, which print an object of figures, and prints the medians of all as a table.
+ * Runs each `PART.js URL ROWS FOLDER`, which prints an object of figures, and prints the medians as a table.
  * @returns the medians, by figure and store
  */
 export async function onEachStore({ parts, rows, rounds, stores, programs }) {
@@ -41,7 +41,7 @@ export async function onEachStore({ parts, rows, rounds, stores, programs }) {
   return table
 }
 
-/** Each part in a process of its own, so that its memory is its own. */
+/** Returns the figures of a part. It runs in a process of its own, so that its memory can be measured. */
 async function measured(program, url, rows, folder) {
   const child = spawn(process.execPath, [program, url, String(rows), folder], { stdio: ['ignore', 'pipe', 'inherit'] })
   let text = ''

@@ -18,7 +18,7 @@ export interface CrewOptions {
   program?: string
   /** Further arguments of the program. */
   args?: readonly string[]
-  /** Returns further environment variables of a process that begins. */
+  /** Returns further environment variables for a new process. */
   env?: (() => Record<string, string>) | undefined
   /** Gets each process as soon as it works. It can send messages to those of a crew with this. */
   joined?: (child: ChildProcess) => void

@@ -63,7 +63,7 @@ onRedis('via a URL on Redis', () => {
   })
 })
 
-test('a batch that is pushed by via has the jobs that are pushed by via to the same URL', async () => {
+test('a batch that is pushed with via contains the jobs that are pushed with via to the same URL', async () => {
   const { home, east, J } = shards()
   const bid = await home.hq.via(east.url, () =>
     home.hq.batch({}, async () => {

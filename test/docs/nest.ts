@@ -49,12 +49,12 @@ export function testNest(version: string, list: string): void {
   )
 }
 
-/** Returns the folder of the app of the page: a file of settings, and the others in `src`. `list` names its packages. */
+/** Writes the app of the page: the file `settings`, and `files` in `src`. `list` names its packages. Returns the folder. */
 export function nestApp(list: string, settings: string, files: string[]): string {
   const { folder } = new Example('docs/nestjs.md', [settings, ...files], (packages) => {
     installFrameworks(packages, list)
     installPacked(packages)
-    // Jest brings them along.
+    // Jest has installed them.
     const types = join(packages, '@types/node')
     if (existsSync(types)) return
     mkdirSync(join(packages, '@types'), { recursive: true })

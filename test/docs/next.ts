@@ -60,7 +60,7 @@ export function build(folder: string, ...flags: string[]): void {
   expect(status).toBe(0)
 }
 
-/** Runs the tests of the app. Returns what they print when one fails. */
+/** Runs the tests of the app. Returns their output when one fails, otherwise an empty text. */
 export function runTests(folder: string): string {
   const options = { cwd: folder, env, encoding: 'utf8' } as const
   const { status, stdout, stderr } = spawnSync('node_modules/.bin/vitest', ['run'], options)

@@ -4,7 +4,7 @@ import { Snooze } from 'highkiq'
 import { expect, test } from 'vitest'
 import { all, bench, gate, until } from './bench.ts'
 
-test('a job keeps its messages when it fails, when it dies, and among the finished jobs', async () => {
+test('a job keeps its messages when it fails, dies or finishes', async () => {
   const t = bench()
   const Job = t.hq.job('Job', { retry: 1, retryIn: 3600, keepFinished: true }, async (ctx, failures: number) => {
     ctx.message(`attempt ${ctx.attempt}`)
@@ -27,7 +27,7 @@ test('a job keeps its messages when it fails, when it dies, and among the finish
   expect((await all(t.hq.finished)).map(({ text }) => text.match(/hk_messages/g)?.length)).toEqual([1])
 })
 
-test('a job that succeeds at once, and is kept, has its messages; one that adds none has no such member', async () => {
+test('a finished job has the messages of its only attempt, and no member hk_messages when it added none', async () => {
   const t = bench()
   const Job = t.hq.job('Job', { keepFinished: true }, async (ctx, text?: string) => {
     if (text !== undefined) ctx.message(text)

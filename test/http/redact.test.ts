@@ -260,7 +260,7 @@ test('JSON in a message of an error or of a handler is redacted wherever the mes
   }
 })
 
-test('a rule for the messages of errors also hides those of handlers', async () => {
+test('a rule for the messages of errors also hides the messages of handlers', async () => {
   const t = api({ redact: ['error_message'] })
   const Job = t.hq.job('Job', { retry: 0 }, async (ctx) => {
     ctx.message(SECRET)

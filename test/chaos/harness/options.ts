@@ -98,8 +98,8 @@ export function commandOf(options: HarnessOptions, store: StoreName, seed: numbe
   const length = isSoak
     ? `--soak --store ${store} --minutes ${minutes} --rate ${rate}`
     : `--store ${store} --jobs ${jobs}`
-  const beside = otherVersion ? ` --other-version '${otherVersion.folder}'` : ''
-  return `npm run chaos -- ${length} --seed ${seed}${some}${only}${beside}`
+  const version = otherVersion ? ` --other-version '${otherVersion.folder}'` : ''
+  return `npm run chaos -- ${length} --seed ${seed}${some}${only}${version}`
 }
 
 export function helpText(): string {
@@ -126,7 +126,7 @@ function parsed(args: string[]) {
 function otherVersionIn(folder: string): OtherVersion {
   try {
     const main = createRequire(resolve(folder, 'package.json')).resolve('highkiq')
-    // A search that finds nothing there goes on in the folders above, and may find this version.
+    // Node also searches in the parent folders, and may find this version there.
     if (existsSync(folder) && main !== createRequire(import.meta.url).resolve('highkiq')) {
       return { folder, main: pathToFileURL(main).href }
     }

@@ -46,7 +46,7 @@ export interface RoundOptions {
   /** Only faults whose names have one of these words; none: all, or no fault in a soak. */
   faults: readonly string[]
   soak?: Soak
-  /** Every second process runs it. */
+  /** The version that every second process runs. */
   otherVersion?: OtherVersion
   /** Gets the plan before anything begins. */
   announce: (plan: readonly PlannedFault[]) => void
@@ -144,7 +144,7 @@ async function injectAndJudge(options: RoundOptions, environment: Environment, f
   }
 }
 
-/** Returns the environment of each process that begins: every second one runs the other version. */
+/** Returns a function for `env` of a crew: every second new process runs the other version. */
 function alternating({ main }: OtherVersion) {
   let begun = 0
   return (): Record<string, string> => (++begun % 2 === 0 ? { HIGHKIQ_CHAOS_PACKAGE: main } : {})

@@ -199,7 +199,7 @@ export const due: Case[] = [
     },
   },
   {
-    name: 'prune resolves with the removed texts that contain a text',
+    name: 'prune resolves with the removed texts that contain the needle',
     async run(t) {
       const texts = Array.from({ length: 1205 }, (_, n) => t.job(n).replace('{', n % 600 === 0 ? '{"bid":"b",' : '{'))
       await t.store.jobs.push(
