@@ -1,4 +1,4 @@
-/** Warns, when a worker starts, of the queues that jobs of its app name and no process serves; says how to serve queues. */
+/** Warns at the start of a worker about queues of its app's jobs that no process serves, and names the command to serve them. */
 
 import { processesOf, unservedQueues } from '../inspect/process.ts'
 import { quoted } from '../job/shell.ts'
@@ -19,7 +19,7 @@ export function describeUnserved(queues: readonly string[]): string {
   return `no running process serves ${named}, which jobs of the app use`
 }
 
-/** Returns the command that serves these queues. `app` names the app in it: ` -r jobs.ts`. */
+/** Returns the command that serves these queues. `app` are the words that name the app: ` -r jobs.ts`. */
 export function workCommand(queues: readonly string[], app: string): string {
   const named = queues.some((queue) => queue !== 'default') ? queues : []
   return `highkiq work${app}${named.map((queue) => ` -q ${quoted(queue)}`).join('')}`

@@ -1,4 +1,4 @@
-/** Words of commands that a message advises. */
+/** Quoting for the shell commands in messages. */
 
 /** Quotes a word for a shell, if it needs quotes. */
 export function quoted(word: string): string {
