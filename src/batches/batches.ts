@@ -62,9 +62,9 @@ export interface BatchMeta {
 }
 
 const PAGE = 100
-/** The most batches that a search by state reads, and those that it reads at once. */
-const SEARCHED = 2000
-const SEARCHED_AT_ONCE = 500
+/** A search by state reads at most MOST_SEARCHED batches, SEARCH_PAGE at once. */
+const MOST_SEARCHED = 2000
+const SEARCH_PAGE = 500
 
 /** A member as people read it. */
 export interface MemberSummary extends BatchMember {
@@ -110,10 +110,10 @@ export class Batches {
     const [createdAt, bid = ''] = cursor?.split('-') ?? []
     let before: BatchCreation | undefined = cursor === undefined ? undefined : { createdAt: Number(createdAt), bid }
     // One more record, so that the last page is never empty.
-    const atOnce = Math.max(limit + 1, state === undefined ? 0 : SEARCHED_AT_ONCE)
+    const pageSize = Math.max(limit + 1, state === undefined ? 0 : SEARCH_PAGE)
     const items: Batch[] = []
-    for (let read = 0; read < SEARCHED; read += atOnce) {
-      const { items: records, next } = await readerOf(this.#app).page({ before, limit: atOnce })
+    for (let read = 0; read < MOST_SEARCHED; read += pageSize) {
+      const { items: records, next } = await readerOf(this.#app).page({ before, limit: pageSize })
       for (const record of records) {
         if (state === undefined || stateOf(record) === state) {
           if (items.length === limit) return { items, next: cursorOf(before) }

@@ -3,9 +3,9 @@
 import type { Highkiq, Process, QueueSummary } from '../index.ts'
 import type { Check as CheckOf, CheckResult } from '../store/contract.ts'
 
-/** What the caller of the doctor decides. */
+/** The options of an examination. */
 export interface ExamineOptions {
-  /** Names the app in the commands of advice: ` -r jobs.ts`. */
+  /** The words that name the app in advised commands: ` -r jobs.ts`. */
   app: string
   /** Throws when the store must not be opened. */
   checkStore?: () => void

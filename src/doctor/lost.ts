@@ -49,7 +49,7 @@ export const locks: Check = async ({ hq, app, lockKey }) => {
     (lock) => lock.holder,
   )
   const releaseNow = (key: string, holder: string) =>
-    // The key that a viewer sees instead releases nothing.
+    // A hidden key can't release the lock.
     lockKey(key) === key ? `; to do it now: highkiq locks release ${quoted(key)} ${quoted(holder)}${app}` : ''
   const found = each(lost, ({ key, holder }) => ({
     severity: 'warning',

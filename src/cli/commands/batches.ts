@@ -47,7 +47,7 @@ export function register(program: Command): void {
     .command('batches')
     .description('list batches of jobs, show one, cancel its jobs, and push one')
   withShowOptions(batches.command('list').description('list batches, newest first'))
-    .addOption(new Option('--state <state>', 'only those').choices(BATCH_STATES))
+    .addOption(new Option('--state <state>', 'only batches in this state').choices(BATCH_STATES))
     .option('--limit <n>', 'how many at most (default: 25)', wholeNumber)
     .addHelpText(
       'after',

@@ -48,7 +48,7 @@ interface ListCommandOptions extends ListShowOptions {
 
 function registerList(command: Command, words: string): void {
   withShowOptions(command.description('list tracked tasks, newest first'))
-    .addOption(new Option('--state <state>', 'only those').choices(TASK_STATES))
+    .addOption(new Option('--state <state>', 'only tasks in this state').choices(TASK_STATES))
     .option('--job <name>', 'only tasks of this job')
     .option('--search <text>', 'only tasks whose name contains this text')
     .option('--meta <name=value>', 'only tasks with this value in their meta; may be repeated', namesAndValues)

@@ -28,9 +28,9 @@ interface Sent extends Drained {
   isRecorded?: boolean
   /** The version of the cancellations that the worker knew. The call removes those of the jobs that it ends. */
   knownVersion?: number
-  /** The call that was sent before it; undefined once `hasFetched`. */
+  /** The call sent before this one; undefined once this call's jobs are in the slots. */
   before: Sent | undefined
-  /** The slots have its jobs, or it has none. */
+  /** True once the jobs of the call are in the slots, or it has none. */
   hasFetched: boolean
   /** Called when `hasFetched` becomes true. */
   onFetched?: () => void
@@ -51,12 +51,12 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   readonly #slots: Slots
   /** The number of jobs that the calls under way may fetch, until the slots have them. */
   #wanted = 0
-  /** The last call that was sent, until `hasFetched`. */
+  /** The last call that was sent, until its jobs are in the slots. */
   #last: Sent | undefined
   /**
-   * Jobs that were fetched ahead are requeued: `waiting` for the end of what fetches, `ready` for the next call, and
-   * `sent` until it is answered. Meanwhile no call fetches, so that the jobs keep their order. `blocking` is like `waiting`, but
-   * no job starts, because jobs that were fetched ahead must come before newer ones.
+   * Jobs that were fetched ahead are requeued: `waiting` for the calls that fetch and for the end of the wait for jobs, `ready`
+   * for the next call, and `sent` until it is answered. Meanwhile no call fetches, so that the jobs keep their order. `blocking`
+   * is like `waiting`, but no job starts, because jobs that were fetched ahead must come before newer ones.
    */
   #requeuing: 'no' | 'waiting' | 'blocking' | 'ready' | 'sent' = 'no'
   /** Ends the wait for jobs; undefined once the slots have its jobs. Meanwhile calls settle jobs and fetch none. */
@@ -197,7 +197,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   protected override restore(sent: Sent): boolean {
-    this.#fetched(sent)
+    this.#noteFetched(sent)
     const isOwner = this.#isOwner(sent.owner)
     if (isOwner && sent.requeues) this.#requeuing = 'ready'
     if (isOwner) this.#buffer.restore(sent)
@@ -210,7 +210,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     try {
       isApplied = await this.#applyAnswer(sent, answer)
     } finally {
-      this.#fetched(sent)
+      this.#noteFetched(sent)
     }
     if (isApplied === 'lost') return true
     if (!sent.isRecorded && this.engine.recording.mayBeOn()) await this.#recordLate(sent, answer)
@@ -241,7 +241,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     const allApplied = this.#buffer.applyAnswer(sent, answer)
     const areKnown = !control.isBehind && cancellations.version === sent.knownVersion
     if (!areKnown) for (const jid of endedJobs(sent, answer)) this.#ended.add(jid)
-    // Jobs start in the order in which they were fetched. Two answers that come together may be read in another order.
+    // Jobs start in the order in which they were fetched. Answers that arrive together may be read in any order.
     if (before && !before.hasFetched) {
       await new Promise<void>((resolve) => {
         before.onFetched = resolve
@@ -257,7 +257,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   /** Notes that the slots have the jobs of a call, or that it has none. */
-  #fetched(sent: Sent): void {
+  #noteFetched(sent: Sent): void {
     this.#wanted -= sent.n
     sent.before = undefined
     sent.hasFetched = true
@@ -305,7 +305,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     this.#wake()
   }
 
-  /** Whether a requeue waits for the end of what fetches. */
+  /** Whether a requeue waits for the calls that fetch, or for the end of the wait for jobs. */
   get #requeueWaits(): boolean {
     return this.#requeuing === 'waiting' || this.#requeuing === 'blocking'
   }

@@ -24,8 +24,9 @@ interface Owner {
   /** The tickets whose settlement was sent, and the answer was lost. */
   sent: Set<string>
   isSearching: boolean
+  /** The times are in milliseconds of the monotonic clock. */
   searchUntil: number
-  /** When the last search began that left no unknown job. */
+  /** The start of the last search that left no unknown job. */
   searchedAt: number
   nextSearchAt: number
 }
@@ -43,14 +44,14 @@ export class LostFetches {
   }
 
   /** Returns the number of a fetch that is sent now. */
-  begin(): number {
+  beginFetch(): number {
     const fetchNumber = ++this.#fetchNumber
     this.#underWay.add(fetchNumber)
     return fetchNumber
   }
 
-  /** The fetch has failed, or its jobs are noted by `returned` in the same turn of the event loop. */
-  end(fetchNumber: number): void {
+  /** Ends a fetch that failed, or whose jobs `returned` notes in the same turn of the event loop. */
+  endFetch(fetchNumber: number): void {
     this.#underWay.delete(fetchNumber)
   }
 

@@ -41,7 +41,7 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
     const { queues, n } = request.fetch
     const found = n > 0 ? await this.#lost.find(owner, n, queues) : []
     const rest = found.length > 0 ? { ...request, fetch: { queues, n: n - found.length } } : request
-    const fetchNumber = this.#lost.begin()
+    const fetchNumber = this.#lost.beginFetch()
     try {
       const answer = await this.#settleAndFetch(owner, rest, fetchNumber)
       if (answer.fenced) {
@@ -60,7 +60,7 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
       if (isMaybeStored(thrown)) this.#lost.answerLost(owner, request.settlements)
       throw thrown
     } finally {
-      this.#lost.end(fetchNumber)
+      this.#lost.endFetch(fetchNumber)
     }
   }
 

@@ -96,8 +96,8 @@ export class SettleAndFetchScript {
   }
 
   /**
-   * Splits a step into parts of bounded work. The first parts fetch, and all of them settle: so the first part of each step
-   * fetches, and two steps at once fetch in the order in which they were sent.
+   * Splits a step into parts of bounded work. Each part may settle; the first ones also fetch. So two concurrent steps fetch in
+   * the order in which they were sent.
    */
   *#parts(owner: Owner, { started, settlements, fetch }: SettleAndFetch, n: number): Generator<Part> {
     const lengthOf = (i: number) => weightOf(settlements[i] as Settlement)
@@ -114,7 +114,7 @@ export class SettleAndFetchScript {
       return part
     }
     if (n > 0) yield* this.#fetchingParts(owner, [...new Set(fetch.queues)], n, next)
-    // A script checks one queue.
+    // A script needs a queue to check the lease.
     const [any = ''] = owner.queues
     while (left > 0) yield { queues: [any], ...next(), n: 0, asked: 0 }
   }
