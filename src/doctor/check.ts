@@ -9,7 +9,7 @@ export interface ExamineOptions {
   app: string
   /** Throws when the store must not be opened. */
   checkStore?: () => void
-  /** The doctor must write nothing. */
+  /** The checks write nothing of their own. On Redis a read of the processes still removes ended ones from their list. */
   readOnly?: boolean
   /** Returns the key of a unique lock as the viewer may see it. */
   lockKey: (key: string) => string
