@@ -6,6 +6,7 @@
 
 import { jobsInOrder, pages } from '../inspect/walk.ts'
 import { readPayload, splitTaskJid } from '../job/payload.ts'
+import { baseQueue } from '../job/priority.ts'
 import { jidsOf } from '../job/rows.ts'
 import type { EventRecord, Store, TaskRecord } from '../store/contract.ts'
 import type { LeaderLock } from '../worker/background-service.ts'
@@ -151,7 +152,7 @@ export class TaskMaintenance extends Maintenance {
    */
   async #endLostRows(store: Store, suspects: MissingRows): Promise<void> {
     const tasks = [...suspects.keys()]
-    const own = new Set(tasks.map(({ queue }) => queue))
+    const own = queuesOf(tasks)
     const others = (await store.jobs.queues()).map(({ name }) => name).filter((name) => !own.has(name))
     const [elsewhere, dead] = [emptyFor(tasks), emptyFor(tasks)]
     for await (const { items } of jobsInOrder(store, needleOf(elsewhere), others)) addJobs(elsewhere, items)
@@ -177,8 +178,7 @@ export class TaskMaintenance extends Maintenance {
    */
   async #jobsSeen(store: Store, tasks: readonly TaskRecord[]): Promise<Seen> {
     const seen = emptyFor(tasks)
-    const queues = new Set(tasks.map(({ queue }) => queue))
-    for await (const { items } of jobsInOrder(store, needleOf(seen), queues)) addJobs(seen, items)
+    for await (const { items } of jobsInOrder(store, needleOf(seen), queuesOf(tasks))) addJobs(seen, items)
     return seen
   }
 
@@ -219,6 +219,11 @@ export class TaskMaintenance extends Maintenance {
 /** Returns the state of a row. A row whose state changed by the next walk was somewhere in between. */
 function stateOf({ run, attempts, status }: EventRecord): string {
   return `${run} ${attempts} ${status}`
+}
+
+/** Returns the queues of tasks by the names under which the store lists them. */
+function queuesOf(tasks: readonly TaskRecord[]): Set<string> {
+  return new Set(tasks.map(({ queue }) => baseQueue(queue)))
 }
 
 function emptyFor(tasks: readonly TaskRecord[]): Seen {

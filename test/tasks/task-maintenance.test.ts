@@ -75,6 +75,16 @@ test('one search finds the rows of all idle tasks, and a missing row frees its s
   expect(held).toEqual(Object.fromEntries(ids.map((id) => [id, id === robbed ? 1 : 2])))
 })
 
+test('a task with a priority that makes no progress keeps to its window', async () => {
+  const { hq, clock } = bench()
+  const Row = hq.job('Row', { queue: 'nobody', priority: 5 }, async (_ctx, _n: number) => {})
+  const task = await hq.tasks.create(Row, [[1], [2], [3], [4]], { window: 2 })
+  clock.ahead = 60
+  const keeper = maintenanceOf(hq, clock.now, { walkingPart: 1e9 })
+  for (let i = 0; i < 2; i++) await keeper.run()
+  expect(await task.status()).toMatchObject({ backlog: 2, retrying: 0 })
+})
+
 test("tasks that can't be cancelled, deleted or checked are reported and tried again, and hold up no other task", async () => {
   const { hq, clock } = bench()
   const { tasks } = hq.store
