@@ -2,6 +2,7 @@ import { expect } from 'vitest'
 import { type Case, done, NOW, toQueue } from '../bench.ts'
 import {
   begin,
+  cancelAll,
   change,
   counts,
   deliver,
@@ -145,13 +146,7 @@ export const taskCancel: Case[] = [
       await t.settleAndFetch(owner, { started: [begin(first), begin(third)] })
       await t.store.tasks.cancel(task.id, null, NOW)
       expect((await t.settleAndFetch(owner, { started: [begin(first)] })).started).toEqual(['ok'])
-      const maybeRunning: string[] = []
-      for (let done = false; !done; ) {
-        const answer = await t.store.tasks.cancelRows(task.id, 2, NOW)
-        maybeRunning.push(...answer.maybeRunning)
-        done = answer.done
-      }
-      expect(new Set(maybeRunning)).toEqual(new Set([0, 1, 2].map((index) => jidOf(task.id, index))))
+      expect(await cancelAll(t, task, 2)).toEqual(new Set([0, 1, 2].map((index) => jidOf(task.id, index))))
       expect(await expectExact(t, task)).toMatchObject({
         state: 'cancelling',
         inWindow: 2,

@@ -5,6 +5,7 @@ import { type Bench, type Case, done, NOW, release } from '../bench.ts'
 import { chance } from '../chance.js'
 import {
   argsIn,
+  cancelAll,
   change,
   counts,
   eventOf,
@@ -107,11 +108,7 @@ export const taskGroups: Case[] = [
       await t.store.tasks.changeEvents([effectsOf(taken, { status: 'cancelled' })[1] as EventEffect], NOW)
       await t.store.tasks.startRun(task.id, 1, await t.owner(), NOW)
       await t.store.tasks.retryRows(task.id, 2, [{ index: 1 }], NOW)
-      const started = effectsOf(taken, { status: 'working', window: 'keep' }).map((effect) => ({
-        queue: 'q',
-        ticket: taken.ticket,
-        effects: [effect],
-      }))
+      const started = startsOf(taken)
       for (let n = 0; n < 2; n++) {
         expect((await t.settleAndFetch(owner, { started })).started).toEqual(['ok', 'superseded', 'ok'])
         expect(await expectExact(t, task)).toMatchObject({ inWindow: 2, counts: counts({ working: 2, enqueued: 1 }) })
@@ -218,10 +215,7 @@ export const taskGroups: Case[] = [
       const task = await taskWith(t, 1, 8, { rowsPerJob: 2, window: 2 })
       const owner = await t.owner()
       const [taken] = await t.fetch(owner, 'q', 1)
-      const started = effectsOf(taken, { status: 'working', window: 'keep' })
-      await t.settleAndFetch(owner, {
-        started: started.map((effect) => ({ queue: 'q', ticket: taken.ticket, effects: [effect] })),
-      })
+      await t.settleAndFetch(owner, { started: startsOf(taken) })
       await t.store.tasks.cancel(task.id, null, NOW)
       const answer = await t.store.tasks.cancelRows(task.id, 100, NOW)
       expect(answer.cancelled).toBe(6)
@@ -232,6 +226,18 @@ export const taskGroups: Case[] = [
         inWindow: 0,
         counts: counts({ cancelled: 8 }),
       })
+    },
+  },
+  {
+    name: 'ten thousand cancelled rows are reported while they run',
+    async run(t) {
+      const task = await taskWith(t, 1, 10_000, { rowsPerJob: 1000, window: 10 })
+      const owner = await t.owner()
+      for (const taken of await t.fetch(owner, 'q', 10)) {
+        await t.settleAndFetch(owner, { started: startsOf(taken) })
+      }
+      await t.store.tasks.cancel(task.id, null, NOW)
+      expect((await cancelAll(t, task, 1000)).size).toBe(10_000)
     },
   },
   {
@@ -291,6 +297,12 @@ export function effectsOf(taken: { text: string }, more: Partial<EventEffect> = 
   return indexesOf(taken).map((index) => ({ ...change(taken, more), jid: jidOf(task, index) }))
 }
 
+/** The start of each row of a job. */
+function startsOf(taken: FetchedJob, attempt = 1) {
+  const effects = effectsOf(taken, { attempt, status: 'working', window: 'keep' })
+  return effects.map((effect) => ({ queue: taken.queue, ticket: taken.ticket, effects: [effect] }))
+}
+
 function ends(taken: FetchedJob, more: Partial<EventEffect> = {}): Settlement {
   return done(taken, { effects: effectsOf(taken, more) })
 }
@@ -331,8 +343,7 @@ class Life {
   async #begin(): Promise<void> {
     const [taken] = this.#held
     if (!taken) return
-    const effects = effectsOf(taken, { attempt: attemptOf(taken), status: 'working', window: 'keep' })
-    const started = effects.map((effect) => ({ queue: taken.queue, ticket: taken.ticket, effects: [effect] }))
+    const started = startsOf(taken, attemptOf(taken))
     expect((await this.#t.settleAndFetch(this.#owner, { started })).started).toEqual(started.map(() => 'ok'))
   }
 

@@ -188,6 +188,17 @@ function countReasons(events: readonly EventRecord[]): Record<string, number> {
   return counted
 }
 
+/** Cancels the rows of a task that is being cancelled, about `limit` in a call. Returns those that may be running. */
+export async function cancelAll(t: { store: Store }, task: { id: string }, limit: number): Promise<Set<string>> {
+  const maybeRunning = new Set<string>()
+  for (let isDone = false; !isDone; ) {
+    const answer = await t.store.tasks.cancelRows(task.id, limit, NOW)
+    for (const jid of answer.maybeRunning) maybeRunning.add(jid)
+    isDone = answer.done
+  }
+  return maybeRunning
+}
+
 /** Asks for the same once more, as after a lost reply: the answer is the same, and so is the task. */
 export async function twice<T>(t: { store: Store }, task: { id: string }, ask: () => Promise<T>): Promise<T> {
   const answer = await ask()

@@ -43,7 +43,8 @@ local at = tonumber(redis.call('HGET', KEYS[1], 'sweep') or 0)
 if cancelled < most and bytes < MOST_BYTES then
   local records = redis.call('GETRANGE', KEYS[2], at * SIZE, (at + most * READ_PER_ROW) * SIZE - 1)
   for i = 1, #records, SIZE do
-    if cancelled == most then break end
+    -- Lua's unpack refuses more than 8,000 values.
+    if cancelled == most or #queued >= most then break end
     local status = string.byte(records, i) % 8
     if status <= 1 then
       -- The ledger has the changes of this call.
