@@ -183,8 +183,12 @@ export class TaskMaintenance extends Maintenance {
   }
 
   /** Returns the open rows that are neither in the backlog nor parked, and were not seen. */
-  async #missingRows(store: Store, { id, counts, backlog }: TaskRecord, seen: Seen): Promise<EventRecord[]> {
+  async #missingRows(store: Store, task: TaskRecord, seen: Seen): Promise<EventRecord[]> {
+    const { id, counts, backlog, rowsPerJob } = task
     const away: EventRecord[] = []
+    // If a job of several rows is back in the backlog, only its first row is `backlog`, and the others are `elsewhere`.
+    const mayBeInBacklog = ({ status, location }: EventRecord) =>
+      rowsPerJob !== null && backlog > 0 && status === 'enqueued' && location === 'elsewhere'
     // Rows of the backlog may lie anywhere between the others. The scan counts the others, and stops after the last one.
     const outside = { enqueued: counts.enqueued - backlog, working: counts.working }
     for (const status of ['enqueued', 'working'] as const) {
@@ -192,9 +196,10 @@ export class TaskMaintenance extends Maintenance {
       if (left <= 0) continue
       for await (const page of eventPages(store, id, { status: [status] })) {
         const others = page.filter(({ location }) => location !== 'backlog')
-        away.push(
-          ...others.filter(({ index, deferredUntil }) => deferredUntil === undefined && !seen.get(id)?.has(index)),
-        )
+        for (const event of others) {
+          const isParked = event.deferredUntil !== undefined
+          if (!isParked && !mayBeInBacklog(event) && !seen.get(id)?.has(event.index)) away.push(event)
+        }
         left -= others.length
         if (left <= 0) break
       }

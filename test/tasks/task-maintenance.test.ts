@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Highkiq } from 'highkiq'
+import { type Highkiq, Snooze } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import { TaskMaintenance } from '#dist/tasks/task-maintenance.js'
 import { bench, Collector, gate, until } from '../engine/bench.ts'
@@ -227,6 +227,24 @@ test('a row whose job moved to another queue stays open; one in the dead set end
   expect((await task.reasons()).map(({ code }) => code).toSorted()).toEqual(['dead', 'ran-elsewhere'])
   const rows = await hq.store.tasks.events(task.id, { limit: 9 })
   expect(rows.map(({ status, code }) => code ?? status)).toEqual(['enqueued', 'dead', 'ran-elsewhere'])
+})
+
+test('the rows of a job that is back in the backlog stay open, however long it stays there', async () => {
+  const { hq, clock, work } = bench()
+  const Rows = hq.job('Rows', async (ctx, _rows: number[]) => {
+    await hq.tasks.get(ctx.task?.id ?? '').pause()
+    throw new Snooze(0.01)
+  })
+  const task = await hq.tasks.create(Rows, [[1], [2], [3]], { rowsPerJob: 3, lostAfter: 60 })
+  const worker = await work()
+  await until(async () => (await task.status())?.backlog === 1)
+  await worker.stop()
+  const keeper = maintenanceOf(hq, clock.now, { walkingPart: 1e9 })
+  for (let i = 0; i < 3; i++) {
+    clock.ahead += DAY
+    await keeper.run()
+  }
+  expect(await task.status()).toMatchObject({ state: 'paused', backlog: 1, counts: { enqueued: 3 } })
 })
 
 test('searches through queues and sets use a hundredth of the time, whatever their length', async () => {
