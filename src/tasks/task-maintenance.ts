@@ -130,7 +130,8 @@ export class TaskMaintenance extends Maintenance {
    */
   async #recount(store: Store, task: TaskRecord, seen: Seen): Promise<EventRecord[]> {
     const away = await this.#missingRows(store, task, seen)
-    if (away.length === 0 || (await this.#hasMoved(store, task))) return []
+    // Rows that enter the queue behind the search are no progress, but they are not missing.
+    if (away.length === 0 || (await this.#hasMoved(store, task, ['progressAt', 'inWindow', 'backlog']))) return []
     const placed = away.filter(({ location }) => location === 'window')
     if (placed.length > 0) {
       await store.tasks.leaveWindow(
@@ -142,8 +143,13 @@ export class TaskMaintenance extends Maintenance {
     return away
   }
 
-  async #hasMoved(store: Store, task: TaskRecord): Promise<boolean> {
-    return (await store.tasks.find(task.id))?.progressAt !== task.progressAt
+  async #hasMoved(
+    store: Store,
+    task: TaskRecord,
+    members: readonly ('progressAt' | 'inWindow' | 'backlog')[] = ['progressAt'],
+  ): Promise<boolean> {
+    const found = await store.tasks.find(task.id)
+    return members.some((name) => found?.[name] !== task[name])
   }
 
   /**

@@ -247,6 +247,24 @@ test('the rows of a job that is back in the backlog stay open, however long it s
   expect(await task.status()).toMatchObject({ state: 'paused', backlog: 1, counts: { enqueued: 3 } })
 })
 
+test('rows that enter the queue during a search are not missing', async () => {
+  const { hq, clock } = bench()
+  const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
+  const rows = Array.from({ length: 8 }, (_, i): [number] => [i])
+  const task = await hq.tasks.create(Row, rows, { window: 2 })
+  clock.ahead = 60
+  const { search } = hq.store
+  const scan = search.scanQueues.bind(search)
+  search.scanQueues = async (...call) => {
+    const found = await scan(...call)
+    await task.set({ window: 4 })
+    return found
+  }
+  await maintenanceOf(hq, clock.now).run()
+  expect(await hq.store.tasks.find(task.id)).toMatchObject({ window: 4, inWindow: 4, backlog: 4 })
+  expect(await hq.store.jobs.peek('nobody', 0, 9)).toHaveLength(4)
+})
+
 test('searches through queues and sets use a hundredth of the time, whatever their length', async () => {
   const { hq, clock } = bench()
   const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
