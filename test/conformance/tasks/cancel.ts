@@ -167,6 +167,17 @@ export const taskCancel: Case[] = [
     },
   },
   {
+    name: 'running rows are reported, also if cancelling the backlog uses up a whole call',
+    async run(t) {
+      const task = await taskWith(t, 1, 12, { window: 2 })
+      const owner = await t.owner()
+      const taken = await t.fetch(owner, 'q', 2)
+      await t.settleAndFetch(owner, { started: taken.map((one) => begin(one)) })
+      await t.store.tasks.cancel(task.id, null, NOW)
+      expect(await cancelAll(t, task, 10)).toEqual(new Set([0, 1].map((index) => jidOf(task.id, index))))
+    },
+  },
+  {
     name: 'a running row that would be retried or requeued is cancelled instead',
     async run(t) {
       const task = await taskWith(t, 1, 3, { window: 3 })

@@ -40,7 +40,9 @@ local function parkedOf(event)
 end
 
 local at = tonumber(redis.call('HGET', KEYS[1], 'sweep') or 0)
-if cancelled < most and bytes < MOST_BYTES then
+-- A call that is used up by the backlog reads no records.
+local sweeps = cancelled < most and bytes < MOST_BYTES
+if sweeps then
   local records = redis.call('GETRANGE', KEYS[2], at * SIZE, (at + most * READ_PER_ROW) * SIZE - 1)
   for i = 1, #records, SIZE do
     -- Lua's unpack refuses more than 8,000 values.
@@ -66,6 +68,6 @@ if cancelled < most and bytes < MOST_BYTES then
   if at >= ledger.total then at = 0 end
 end
 redis.call('HSET', KEYS[1], 'sweep', at)
-local isDone = ledger.n[0] == 0 and (at == 0 or ledger.n[1] == 0)
+local isDone = ledger.n[0] == 0 and (sweeps and at == 0 or ledger.n[1] == 0)
 closeLedgers()
 return { tostring(cancelled), isDone and '1' or '', unpack(queued) }
