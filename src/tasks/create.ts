@@ -65,14 +65,11 @@ export async function createTask(
     refuse(await producer.end(id), id)
     return id
   } catch (thrown) {
-    // Without stored rows there is no task. Otherwise it stays, with every row before the error.
-    if (!created) {
-      await producer.release()
-      throw thrown
-    }
-    await writer.flush().catch(() => {})
+    // The rows read before the error are stored, unless the first step failed.
+    if (created) await writer.flush().catch(() => {})
+    // After a lost answer the store may have the task nevertheless.
     await producer.interrupt(id)
-    throw withTask(thrown, id)
+    throw created ? withTask(thrown, id) : thrown
   }
 }
 

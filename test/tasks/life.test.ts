@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { BusinessFailure, Discard, Kill, Snooze, type TaskStatus } from 'highkiq'
+import { BusinessFailure, Discard, HighkiqError, Kill, Snooze, type TaskStatus } from 'highkiq'
 import { expect, test } from 'vitest'
 import { storeOfSuite } from '../engine/bench.ts'
 import { collect, newApp } from './bench.ts'
@@ -316,6 +316,19 @@ test('rows waiting for a retry are counted apart, and have no estimated time', a
   let status = await task.status()
   while (status?.retrying !== 1) status = await task.status()
   expect(status).toMatchObject({ counts: { enqueued: 1, finished: 2 }, backlog: 0, etaSeconds: null })
+})
+
+test('a task that was stored although its creation failed is interrupted, not adding', async () => {
+  const { hq } = newApp()
+  const { tasks } = hq.store
+  const create = tasks.create.bind(tasks)
+  tasks.create = async (spec) => {
+    await create(spec)
+    throw new HighkiqError('STORE_FULL', 'the answer was lost')
+  }
+  const Row = hq.job('Row', async (_ctx, _n: number) => {})
+  await expect(hq.tasks.create(Row, [[1]])).rejects.toMatchObject({ code: 'STORE_FULL' })
+  expect((await hq.tasks.list()).items).toMatchObject([{ state: 'interrupted', total: 0 }])
 })
 
 // Its URL sets how large a file may become.
