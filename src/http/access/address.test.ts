@@ -14,10 +14,12 @@ const proxy = (address: string) => ({ address, isProxy: true })
 test.each<[remote: string, forwarded: string | undefined, address: string]>([
   ['192.0.2.7', undefined, '192.0.2.7'],
   ['::ffff:192.0.2.7', undefined, '192.0.2.7'],
+  ['fe80::1%eth0', undefined, 'fe80::1'],
   ['127.0.0.1', '192.0.2.7', '192.0.2.7'],
   ['::ffff:127.0.0.1', '192.0.2.7', '192.0.2.7'],
   ['127.0.0.1', '192.0.2.7:5123', '192.0.2.7'],
   ['127.0.0.1', '[2001:db9::1]:443', '2001:db9::1'],
+  ['127.0.0.1', 'fe80::1%eth0', 'fe80::1'],
   // The client can invent everything before the address that the proxy added.
   ['127.0.0.1', '8.8.8.8, 192.0.2.7', '192.0.2.7'],
   ['127.0.0.1', '8.8.8.8, 192.0.2.7, 10.1.2.3', '192.0.2.7'],
@@ -35,6 +37,11 @@ test('an untrusted sender of X-Forwarded-For, or one that names no client, count
   expect(sourceOf([], '127.0.0.1')).toEqual(client('127.0.0.1'))
   expect(sourceOf([], undefined)).toBeUndefined()
   expect(sourceOf([], 'no address', '192.0.2.7')).toBeUndefined()
+})
+
+test('a link-local address with a zone can be that of a trusted proxy, and is counted by its network', () => {
+  expect(sourceOf(['fe80::/10'], 'fe80::1%eth0', '192.0.2.7')).toEqual(client('192.0.2.7'))
+  expect(networkOf(sourceOf([], 'fe80::1%eth0')?.address ?? '')).toBe('fe80:0:0:0::/64')
 })
 
 test.each([

@@ -26,8 +26,9 @@ export class TrustedProxies {
    * Returns the client, or the proxy that forwards for it when that proxy is not trusted or does not name the client. It
    * is undefined when the server did not pass the address of the connection.
    */
-  sourceOf({ headers }: Pick<Request, 'headers'>, { remote }: Peer): Source | undefined {
-    if (remote === undefined || !isIP(remote)) return undefined
+  sourceOf({ headers }: Pick<Request, 'headers'>, peer: Peer): Source | undefined {
+    const remote = withoutZone(peer.remote ?? '')
+    if (!isIP(remote)) return undefined
     const forwarded = headers.get('x-forwarded-for')
     if (forwarded === null) return { address: plain(remote), isProxy: false }
     const proxy = { address: plain(remote), isProxy: true }
@@ -35,7 +36,7 @@ export class TrustedProxies {
     // The nearest proxy added the last address. Everything before the first address that is not a trusted proxy's may
     // be invented.
     for (const one of forwarded.split(',').reverse()) {
-      const address = withoutPort(one.trim())
+      const address = withoutZone(withoutPort(one.trim()))
       if (!isIP(address)) return proxy
       if (!this.#has(address)) return { address: plain(address), isProxy: false }
     }
@@ -72,6 +73,11 @@ export function networkOf(address: string): string {
 /** Turns an IPv4 address inside IPv6 into plain IPv4. */
 function plain(address: string): string {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
+}
+
+/** Removes the zone from a link-local IPv6 address such as `fe80::1%eth0`. No URL can have it. */
+function withoutZone(address: string): string {
+  return address.replace(/%.*$/s, '')
 }
 
 /** Removes the port from an address such as `192.0.2.7:5123` or `[2001:db8::1]:5123`. */
