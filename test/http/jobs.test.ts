@@ -137,15 +137,19 @@ test('a push is unique when it asks for it, by a path in its arguments, and says
   expect(await hq.queue('default').size()).toBe(4)
 })
 
-test('a repeated request waits while the first one still pushes', async () => {
+/**
+ * An API whose first push waits until `open` is called. `begun` has the jids of all pushes, `asked` the store's answers about
+ * their key.
+ */
+function slowPush() {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())
   const { call, hq, clock } = api()
-  const pushing = gate()
+  const { opened, open } = gate()
   const begun = new Collector<string>()
   hq.client.use(async (payload, next) => {
     begun.add(payload.jid)
-    await pushing.opened
+    if (begun.all.length === 1) await opened
     return next()
   })
   const asked = new Collector<string | null>()
@@ -156,8 +160,14 @@ test('a repeated request waits while the first one still pushes', async () => {
     asked.add(there)
     return there
   }
-  const push = () =>
-    call('POST', '/api/v1/jobs', { json: { class: 'A', args: [] }, headers: { 'idempotency-key': 'slow' } })
+  const json = { class: 'A', args: [] }
+  const push = (signal?: AbortSignal) =>
+    call('POST', '/api/v1/jobs', { json, headers: { 'idempotency-key': 'slow' }, signal: signal ?? null })
+  return { hq, clock, open, begun, asked, push }
+}
+
+test('a repeated request waits while the first one still pushes', async () => {
+  const { hq, clock, open, begun, asked, push } = slowPush()
   const first = push()
   await begun.atLeast(1)
   for (let n = 2; n <= 4; n++) {
@@ -168,10 +178,44 @@ test('a repeated request waits while the first one still pushes', async () => {
   const again = push()
   await asked.atLeast(6)
   expect(begun.all).toHaveLength(1)
-  pushing.open()
+  open()
   const answers = [await first, await again]
   expect(answers.map(({ status }) => status)).toEqual([201, 200])
   expect(answers[1]?.body).toEqual(answers[0]?.body)
+  expect(await hq.queue('default').size()).toBe(1)
+})
+
+test('a repeated request waits also at a server whose clock is an hour ahead', async () => {
+  const { hq, clock, open, begun, asked, push } = slowPush()
+  const first = push()
+  await begun.atLeast(1)
+  clock.ahead += 3600
+  const again = push()
+  await Promise.race([asked.atLeast(4), begun.atLeast(2)])
+  expect(begun.all).toHaveLength(1)
+  open()
+  expect([(await first).status, (await again).status]).toEqual([201, 200])
+  expect(await hq.queue('default').size()).toBe(1)
+})
+
+test('a repeated request pushes 30 s after an earlier one waited for a dead server whose clock was an hour ahead', async () => {
+  const now = performance.now.bind(performance)
+  let ahead = 0
+  const monotonic = vi.spyOn(performance, 'now').mockImplementation(() => now() + ahead)
+  onTestFinished(() => monotonic.mockRestore())
+  const { hq, clock, begun, asked, push } = slowPush()
+  clock.ahead = 3600
+  void push()
+  await begun.atLeast(1)
+  clock.ahead = 0
+  const leaving = new AbortController()
+  const early = push(leaving.signal)
+  await asked.atLeast(2)
+  leaving.abort()
+  await early
+  expect(begun.all).toHaveLength(1)
+  ahead = 30_000
+  expect((await push()).status).toBe(200)
   expect(await hq.queue('default').size()).toBe(1)
 })
 

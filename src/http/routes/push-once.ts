@@ -6,13 +6,16 @@ import type { HighkiqError } from '../../job/errors.ts'
 import { newTaskId, taskJid } from '../../job/payload.ts'
 import { DAY, digest, keyOf, reused } from '../server/idempotency.ts'
 
-/** How long a silent claim is respected. A request that still pushes renews its claim three times within that. */
+/** How long an unchanged claim is respected. A request that still pushes renews its claim three times within that. */
 const PATIENCE_MS = 30_000
 const POLL_MS = 100
+/** The number of claims whose age this process remembers. */
+const MOST_CLAIMS = 1000
 
-/** The stored value of a key: the seed of the ids, the time, the digest of the body, and the answers that differ. */
+/** The stored value of a key: the seed of the ids, a time, the digest of the body, and the answers that differ. */
 interface Claim {
   ids: string
+  /** When the claim was last renewed, so that each renewal changes its text; 0: its request failed. */
   at: number
   body: string
   /**
@@ -26,6 +29,26 @@ interface Claim {
 
 const write = (claim: Claim) => JSON.stringify(claim)
 const read = (text: string) => JSON.parse(text) as Claim
+
+/**
+ * When this process first read the text of a claim, on the monotonic clock, because clocks of servers differ. It outlives
+ * the request that waits, so that a client with a short timeout gets an answer from a later request.
+ */
+const firstRead = new Map<string, number>()
+
+/** Returns for how many milliseconds this process has known the text of a claim. */
+function unchangedMs(text: string): number {
+  const now = performance.now()
+  const since = firstRead.get(text) ?? now
+  // The claims that were read last stay.
+  firstRead.delete(text)
+  firstRead.set(text, since)
+  for (const oldest of firstRead.keys()) {
+    if (firstRead.size <= MOST_CLAIMS) break
+    firstRead.delete(oldest)
+  }
+  return now - since
+}
 
 export interface Batch {
   /** The jid that each job brings itself, if any. */
@@ -71,7 +94,7 @@ export async function pushOnce(
     const claim = read(there)
     if (claim.body !== mine.body) throw reused('for other jobs')
     if (claim.others) return found(claim, false)
-    if (hq.now() - claim.at < PATIENCE_MS) {
+    if (claim.at > 0 && unchangedMs(there) < PATIENCE_MS) {
       await sleep(POLL_MS, undefined, { signal: batch.signal })
       continue
     }
