@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq, QueueOption, QueueSummary, Worker, WorkerOptions } from '../index.ts'
 import { sizeOfPage } from '../store/contract.ts'
+import { countOrdered } from '../transfer/rest.ts'
 import type { Settings } from './config/settings.ts'
 import { setExitCode } from './io.ts'
 import { checkStoreExists } from './open-app.ts'
@@ -37,13 +38,14 @@ export function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
     for (let ended = 0, counted = 1; ended < 2; counted++) {
       await sleep(DRAIN_MS, undefined, { signal })
       const { transfers } = hq.store
-      const [stats, summaries, page, tasks] = await Promise.all([
+      const [stats, summaries, { ordered }, page, tasks] = await Promise.all([
         hq.stats(),
         hq.queueSummaries(),
+        countOrdered(hq.store),
         transfers.held(),
         transfers.movingTasks(),
       ])
-      const { enqueued, backlog, limited, scheduled, retries, busy, ordered } = stats
+      const { enqueued, backlog, limited, scheduled, retries, busy } = stats
       const left = {
         enqueued,
         backlog,
@@ -51,7 +53,7 @@ export function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
         scheduled,
         retries,
         busy,
-        ordered: ordered.total.length,
+        ordered,
         moving: sizeOfPage(page) + tasks.length,
       }
       stuck = summaries.filter(({ name, size, paused }) => size > 0 && (paused || !worker.queues.includes(name)))

@@ -38,7 +38,7 @@ export const NOTHING_LEFT: RestCounts = {
 
 /** Counts what no pass moves, or has not moved yet. */
 export async function countRest(source: Store, left: RestCounts): Promise<void> {
-  const { workers, tasks, ordered, transfers } = source
+  const { workers, tasks, transfers } = source
   for await (const { items } of pages((after) => workers.fetched({ after, limit: READ }))) left.running += items.length
   for await (const id of taskIds(source)) {
     const task = await tasks.find(id)
@@ -48,9 +48,18 @@ export async function countRest(source: Store, left: RestCounts): Promise<void> 
   }
   // A sealed task is not found.
   left.tasks += (await transfers.movingTasks()).filter(({ sealed }) => sealed).length
+  const { ordered, ended } = await countOrdered(source)
+  left.ordered += ordered
+  left.ended += ended
+}
+
+/** Counts the ids of ordered queues that wait or run (`ordered`), and those in the morgues (`ended`). */
+export async function countOrdered({ ordered }: Store): Promise<Pick<RestCounts, 'ordered' | 'ended'>> {
+  const left = { ordered: 0, ended: 0 }
   for (const queue of await ordered.queues()) {
     const counts = await ordered.counts(queue, Date.now())
     for (const { length, busy } of counts?.shards ?? []) left.ordered += length + busy
     left.ended += counts?.morgueLength ?? 0
   }
+  return left
 }

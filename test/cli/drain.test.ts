@@ -20,6 +20,19 @@ export const Ended = hq.job('Ended', (ctx, id) => ctx.log.info('ended ' + id))
 hq.cron('tick', '* * * * * *', Next)
 `
 
+/** The handler of Sync waits for the file `go`. */
+const ORDERED = `
+import { existsSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Highkiq } from 'highkiq'
+export const hq = new Highkiq()
+export const Sync = hq.ordered('Sync', { shards: 1 }, async (ctx) => {
+  ctx.log.info('begun')
+  while (!existsSync('go')) await sleep(20)
+  ctx.log.info('synced')
+})
+`
+
 const PUSH = `
 import { Ended, First, Flaky, hq, Row, Threaded } from './jobs.mjs'
 await First.performAsync()
@@ -84,6 +97,33 @@ test('--drain waits for jobs and tasks that an interrupted move left between the
   await running.waitFor(/"moving":2.*draining: these jobs are left/)
   running.kill('SIGTERM')
   expect((await running.ended).stderr).not.toContain('drained: the store is empty')
+})
+
+test('--drain waits for an id of an ordered queue that is in flight, also after its worker was killed', {
+  timeout: 60_000,
+}, async ({ folder }) => {
+  folder.write({
+    'jobs.mjs': ORDERED,
+    'old.mjs': ORDERED.replace('new Highkiq()', "new Highkiq({ url: 'sqlite:old.db' })"),
+    'push.mjs': `
+import { hq, Sync } from './old.mjs'
+await Sync.performAsync({ id: 1 })
+await hq.close()
+`,
+  })
+  await folder.node('push.mjs')
+  const old = ['--url', 'sqlite:old.db']
+  const killed = folder.start(['work', '-r', 'jobs.mjs', '--lease-seconds', '1', ...old])
+  await killed.waitFor(/begun/)
+  killed.kill('SIGKILL')
+  await killed.ended
+  const draining = folder.start(['work', '-r', 'jobs.mjs', '--drain', ...old])
+  await draining.waitFor(/draining: these jobs are left|drained: the store is empty/)
+  folder.write({ go: '' })
+  const { code, stderr } = await draining.ended
+  expect(stderr).toMatch(/"ordered":1.*draining: these jobs are left[\s\S]*synced[\s\S]*drained: the store is empty/)
+  expect(code).toBe(0)
+  expect(await folder.json('ordered', 'show', 'Sync', ...old)).toMatchObject({ length: 0, busy: 0, processed: 1 })
 })
 
 test('--drain ends with code 1 and names the queues when only jobs in paused queues are left', {
