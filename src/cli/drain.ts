@@ -2,7 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq, QueueOption, QueueSummary, Worker, WorkerOptions } from '../index.ts'
-import { sizeOfPage } from '../store/contract.ts'
+import { pages } from '../inspect/walk.ts'
+import { type Store, sizeOfPage } from '../store/contract.ts'
 import { countOrdered } from '../transfer/rest.ts'
 import type { Settings } from './config/settings.ts'
 import { setExitCode } from './io.ts'
@@ -12,10 +13,12 @@ import { checkStoreExists } from './open-app.ts'
 const DRAIN_MS = 1000
 /** A line of progress is logged after this many counts. */
 const LOG_EVERY = 10
+/** The number of open tasks that are read at once. */
+const TASK_PAGE = 1000
 const STUCK =
   'not drained: jobs are left in queues that are paused or that this worker does not serve; resume them and start it again'
 const STILL_DRAINING =
-  'draining: these jobs are left; scheduled jobs, rows of paused tasks and undefined job classes take longest; moving jobs and tasks wait for highkiq move'
+  'draining: these jobs are left; scheduled jobs, deferred rows, rows of paused tasks and undefined job classes take longest; moving jobs and tasks wait for highkiq move'
 
 /** Returns all queues of the store, because a worker that drains it serves them all. */
 export async function everyQueue(hq: Highkiq, { queues }: Settings): Promise<Pick<WorkerOptions, 'queues'>> {
@@ -58,8 +61,11 @@ export function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
       }
       stuck = summaries.filter(({ name, size, paused }) => size > 0 && (paused || !worker.queues.includes(name)))
       const stuckJobs = stuck.reduce((sum, { size }) => sum + size, 0)
-      ended = Object.values(left).reduce((sum, n) => sum + n, 0) === stuckJobs ? ended + 1 : 0
-      if (counted % LOG_EVERY === 0) hq.log.info(left, STILL_DRAINING)
+      const isOnlyStuck = Object.values(left).reduce((sum, n) => sum + n, 0) === stuckJobs
+      // Tasks are read only when nothing else is left, because this takes longer.
+      const deferred = isOnlyStuck ? await countDeferred(hq.store) : 0
+      ended = isOnlyStuck && deferred === 0 ? ended + 1 : 0
+      if (counted % LOG_EVERY === 0) hq.log.info(deferred > 0 ? { ...left, deferred } : left, STILL_DRAINING)
     }
     if (stuck.length === 0) hq.log.info({ store: hq.store.url }, 'drained: the store is empty')
     else {
@@ -77,4 +83,15 @@ export function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
   }
   watchOn()
   return watching
+}
+
+/** Counts the rows that another system ends. They have no jobs, so only their tasks show them. */
+async function countDeferred({ tasks }: Store): Promise<number> {
+  let count = 0
+  const open = pages(async (after) => {
+    const { tasks: items, next } = await tasks.idle(Number.MAX_SAFE_INTEGER, { after, limit: TASK_PAGE })
+    return { items, next }
+  })
+  for await (const { items } of open) for (const { deferred } of items) count += deferred
+  return count
 }

@@ -16,6 +16,9 @@ export const Flaky = hq.job('Flaky', { retryIn: () => 0.05 }, (ctx) => {
 export const Row = hq.job('Row', (ctx, n) => {
   if (n === 2) throw new BusinessFailure('no', { code: 'no' })
 })
+export const Deferred = hq.job('Deferred', async (ctx) => {
+  await ctx.defer({ within: '3s' })
+})
 export const Ended = hq.job('Ended', (ctx, id) => ctx.log.info('ended ' + id))
 hq.cron('tick', '* * * * * *', Next)
 `
@@ -77,7 +80,7 @@ test('--drain without another store for new jobs is refused', async ({ folder })
   expect(none).toMatchObject({ code: 2, stderr: expect.stringMatching(/--drain needs --url/) })
 })
 
-test('--drain waits for jobs and tasks that an interrupted move left between the stores', {
+test.concurrent('--drain waits for jobs and tasks that an interrupted move left between the stores', {
   timeout: 60_000,
 }, async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
@@ -99,7 +102,7 @@ test('--drain waits for jobs and tasks that an interrupted move left between the
   expect((await running.ended).stderr).not.toContain('drained: the store is empty')
 })
 
-test('--drain waits for an id of an ordered queue that is in flight, also after its worker was killed', {
+test.concurrent('--drain waits for an id of an ordered queue that is in flight, also after its worker was killed', {
   timeout: 60_000,
 }, async ({ folder }) => {
   folder.write({
@@ -124,6 +127,26 @@ await hq.close()
   expect(stderr).toMatch(/"ordered":1.*draining: these jobs are left[\s\S]*synced[\s\S]*drained: the store is empty/)
   expect(code).toBe(0)
   expect(await folder.json('ordered', 'show', 'Sync', ...old)).toMatchObject({ length: 0, busy: 0, processed: 1 })
+})
+
+test.concurrent('--drain waits for deferred rows until their deadline, and runs the callback of their task', {
+  timeout: 60_000,
+}, async ({ folder }) => {
+  folder.write({
+    'jobs.mjs': JOBS,
+    'old.mjs': JOBS.replace('new Highkiq()', "new Highkiq({ url: 'sqlite:old.db' })"),
+    'push.mjs': `
+import { Deferred, Ended, hq } from './old.mjs'
+await hq.tasks.create(Deferred, [[1]], { onDone: Ended })
+await hq.close()
+`,
+  })
+  await folder.node('push.mjs')
+  const old = ['--url', 'sqlite:old.db']
+  const { code, stderr } = await folder.run(['work', '-r', 'jobs.mjs', '--drain', ...old])
+  expect(stderr).toMatch(/ended [0-9a-f]+[\s\S]*drained: the store is empty/)
+  expect(code).toBe(0)
+  expect(await folder.json('task', 'list', ...old)).toMatchObject([{ state: 'done', counts: { error: 1 } }])
 })
 
 test('--drain ends with code 1 and names the queues when only jobs in paused queues are left', {
