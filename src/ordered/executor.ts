@@ -192,21 +192,15 @@ export class OrderedExecutor implements Executor {
     while (this.#state !== 'stopped') {
       const runners = this.#runners.filter(({ isWaiting }) => isWaiting)
       const ms = this.#waitMs(runners)
-      const before = performance.now()
       const controller = new AbortController()
-      this.#wait = { runners, controller, until: before + ms }
+      this.#wait = { runners, controller, until: performance.now() + ms }
       if (runners.length === 0) {
         await once(controller.signal, 'abort')
         continue
       }
       const update = await this.#waitFor(runners, ms, controller.signal)
       if (update) runners.find(({ definition }) => definition.queue === update.queue)?.calls.poll(true, update.shard)
-      if (update || controller.signal.aborted) continue
-      const isNotified = performance.now() - before < ms - 1
-      for (const { calls } of runners) {
-        if (isNotified) calls.poll(true)
-        else calls.plan()
-      }
+      else if (!controller.signal.aborted) for (const { calls } of runners) calls.plan()
     }
   }
 

@@ -266,8 +266,8 @@ export interface OrderedStore {
   inFlight(queue: string, owner?: string): Promise<OrderedInFlight[]>
   /**
    * Waits until something may be due earlier than known in one of the queues, or until an id was cancelled, a queue was
-   * paused or resharded, or a member joined or left; at most `ms`, or until `signal` aborts. Returns where that was, if
-   * it is known; there may be more.
+   * paused or resharded, or a member joined or left; at most `ms`, or until `signal` aborts. Returns one place where
+   * that was; the next wait returns another one. undefined: nothing was noticed.
    */
   wait(owner: string, queues: readonly string[], ms: number, signal: AbortSignal): Promise<ShardUpdate | undefined>
   pause(queue: string, on: boolean): Promise<void>

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { Store } from '#dist/store/contract.js'
 import { type Case, NOW, pause, sure, timed } from '../bench.ts'
 import { ordered } from './check.ts'
-import { done, item, type Owner } from './ordered-queue.ts'
+import { done, item, type Owner, settlement } from './ordered-queue.ts'
 
 /** A store may wake for nothing, so each case looks at what comes of it, as in wait.ts. */
 const PROMPT = 1000
@@ -185,6 +185,36 @@ export const orderedWait: Case[] = [
     expect((await wait(10_000, controller.signal)).ms).toBeLessThan(100 + PROMPT)
     expect((await wait(10_000, controller.signal)).ms).toBeLessThan(PROMPT)
     expect((await wait(0)).ms).toBeLessThan(PROMPT)
+  }),
+  ordered('a push that an aborted wait has noticed is returned by it or by the next wait', async (o) => {
+    const owner = await o.owner()
+    const wait = (ms: number, signal = NEVER) => o.store.ordered.wait(owner.name, [o.name], ms, signal)
+    // An owner that has just joined may be notified of that.
+    await wait(50)
+    await o.push(item('1'))
+    const controller = new AbortController()
+    const aborted = wait(5000, controller.signal)
+    controller.abort()
+    expect((await aborted) ?? (await wait(2000))).toMatchObject({ queue: o.name })
+  }),
+  ordered('after changes of several queues each wait returns another one', async (o) => {
+    const owner = await o.member(o.store, 'p')
+    await owner.own()
+    await o.store.ordered.define('p', 1)
+    expect(await o.store.ordered.join('p', owner.name)).toBe(true)
+    const { token } = sure(await o.store.ordered.acquireShard('p', 0, owner.name, 3, o.ms))
+    const queues = [o.name, 'p']
+    while (await o.store.ordered.wait(owner.name, queues, 50, NEVER));
+    await o.push(item('1'))
+    await o.store.ordered.push('p', 1, [item('1')], o.ms)
+    const update = async () => (await o.store.ordered.wait(owner.name, queues, 2000, NEVER))?.queue
+    expect([await update(), await update()].sort()).toEqual(queues)
+    const call = { now: o.ms, settlements: [], fetch: [{ shard: 0, token, n: 1 }], maxPayloads: 9 }
+    const [fetched] = (await o.store.ordered.settleAndFetch('p', owner.name, call)).fetched
+    const settlements = sure(fetched).ids.map((one) => settlement({ ...one, shard: 0, token }, done))
+    await o.store.ordered.settleAndFetch('p', owner.name, { ...call, settlements })
+    await o.store.ordered.leave('p', owner.name, o.ms)
+    expect(await o.store.ordered.deleteQueue('p')).toBe(true)
   }),
   ordered('a wait without work does not end again and again', async (o) => {
     const owner = await o.owner()

@@ -2,6 +2,7 @@ import { HighkiqError, invalidJob } from '../../../job/errors.ts'
 import type { OrderedPush, OrderedStore } from '../../contract.ts'
 import { queueChannel } from '../../sql/ordered-rows.ts'
 import type { Step } from '../../sql/ordered-steps.ts'
+import { SeenVersions } from '../../sql/seen-versions.ts'
 import { settleOrderedOneByOne } from '../../sql/settle-one-by-one.ts'
 import type { Database } from '../server/database.ts'
 import { pushFailed } from '../server/errors.ts'
@@ -12,8 +13,7 @@ import { beginReshard, moveShards } from './reshard.ts'
 import { OrderedTables } from './tables.ts'
 
 export class PostgresOrderedStore extends PostgresArea implements OrderedStore {
-  /** The version of a queue that the last wait of an owner has seen, by owner and queue. */
-  readonly #seenVersions = new Map<string, number>()
+  readonly #seenVersions = new SeenVersions()
 
   readonly define: OrderedStore['define'] = (queue, shards) =>
     this.server.write(async (db) => (await db.get(OrderedTables).define(queue, shards)).queue.shards, ANSWER_SECONDS)
@@ -37,7 +37,7 @@ export class PostgresOrderedStore extends PostgresArea implements OrderedStore {
     this.#change(queue, false, (open, tables) => tables.join(open, owner))
 
   readonly leave: OrderedStore['leave'] = async (queue, owner, now) => {
-    this.#seenVersions.delete(`${owner}\n${queue}`)
+    this.#seenVersions.forget(owner, queue)
     return await this.#change(queue, undefined, (open, tables) => tables.leave(open, owner, now), ANSWER_SECONDS)
   }
 
@@ -60,21 +60,13 @@ export class PostgresOrderedStore extends PostgresArea implements OrderedStore {
   readonly inFlight: OrderedStore['inFlight'] = (queue, owner) =>
     this.#read(queue, [], (open, tables) => tables.flights.list(open.id, owner ?? null))
 
-  readonly wait: OrderedStore['wait'] = async (owner, queues, ms, signal) => {
-    await this.server.readUntil(queues.map(queueChannel), ms, signal, async () => {
+  readonly wait: OrderedStore['wait'] = (owner, queues, ms, signal) =>
+    this.server.readUntil(queues.map(queueChannel), ms, signal, async () => {
       type Row = { name: string; version: number }
       const rows = await this.server.runOne((db) => db.all<Row>(sql.ordered.versions, queues))
       const versions = new Map(rows.map(({ name, version }) => [name, version]))
-      let isChanged = false
-      for (const queue of queues) {
-        const key = `${owner}\n${queue}`
-        const version = versions.get(queue) ?? 0
-        isChanged ||= this.#seenVersions.get(key) !== version
-        this.#seenVersions.set(key, version)
-      }
-      return isChanged || undefined
+      return this.#seenVersions.next(owner, queues, versions)
     })
-  }
 
   readonly pause: OrderedStore['pause'] = (queue, on) =>
     this.#change(

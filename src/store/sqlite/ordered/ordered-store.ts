@@ -2,6 +2,7 @@ import { HighkiqError, PushError } from '../../../job/errors.ts'
 import type { OrderedStore } from '../../contract.ts'
 import { queueChannel } from '../../sql/ordered-rows.ts'
 import type { Step } from '../../sql/ordered-steps.ts'
+import { SeenVersions } from '../../sql/seen-versions.ts'
 import { settleOrderedOneByOne } from '../../sql/settle-one-by-one.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
@@ -12,8 +13,7 @@ import { UnclearBulkSettlement } from './settle-and-fetch.ts'
 import { OrderedTables } from './tables.ts'
 
 export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
-  /** The version of a queue that the last wait of an owner has seen, by owner and queue. */
-  readonly #seenVersions = new Map<string, number>()
+  readonly #seenVersions = new SeenVersions()
 
   readonly define: OrderedStore['define'] = (queue, shards) =>
     this.file.write((db) => db.get(OrderedTables).define(queue, shards).queue.shards, ANSWER_SECONDS)
@@ -40,7 +40,7 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
     this.#change(queue, false, (open, tables) => tables.join(open, owner))
 
   readonly leave: OrderedStore['leave'] = (queue, owner, now) => {
-    this.#seenVersions.delete(`${owner}\n${queue}`)
+    this.#seenVersions.forget(owner, queue)
     return this.#change(queue, undefined, (open, tables) => tables.leave(open, owner, now), ANSWER_SECONDS)
   }
 
@@ -69,21 +69,17 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
     const end = performance.now() + ms
     const channels = queues.map(queueChannel)
     while (!signal.aborted) {
-      const versions = await this.file.read((db) =>
-        queues.map((queue) => db.get(OrderedTables).open(queue)?.queue.version ?? 0),
+      const versions = await this.file.read(
+        (db) => new Map(queues.map((queue) => [queue, db.get(OrderedTables).open(queue)?.queue.version ?? 0])),
       )
-      let isChanged = false
-      for (const [i, queue] of queues.entries()) {
-        const key = `${owner}\n${queue}`
-        isChanged ||= this.#seenVersions.get(key) !== versions[i]
-        this.#seenVersions.set(key, versions[i] as number)
-      }
-      if (isChanged) return
+      // An aborted wait also returns what it has read, since the next wait would not find it.
+      const update = this.#seenVersions.next(owner, queues, versions)
       const left = end - performance.now()
-      if (left <= 0) return
+      if (update || left <= 0) return update
       await this.file.wait(channels, left, signal)
-      if (this.file.isClosed) return
+      if (this.file.isClosed) break
     }
+    return undefined
   }
 
   readonly pause: OrderedStore['pause'] = (queue, on) =>
