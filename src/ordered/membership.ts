@@ -4,7 +4,8 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ShardAssignments } from '../store/contract.ts'
+import { type ErrorCode, hasCode } from '../job/errors.ts'
+import type { ShardAssignments, ShardOwner } from '../store/contract.ts'
 import { Periodic } from '../worker/background-service.ts'
 import { scoredValue } from './entry.ts'
 import type { QueueEvent, QueueParts } from './parts.ts'
@@ -13,6 +14,8 @@ import { Shard } from './shard.ts'
 /** Attempts to join before the lease counts as lost. */
 const JOIN_ATTEMPTS = 3
 const JOIN_RETRY_MS = 50
+/** With these errors a call for another shard fails, too. */
+const AWAY: readonly ErrorCode[] = ['STORE_UNREACHABLE', 'STORE_TIMEOUT', 'STORE_CLOSED']
 
 /** Each run reads the members and acquires or hands over shards. */
 export class Membership extends Periodic {
@@ -141,33 +144,55 @@ export class Membership extends Periodic {
   async #applyAssignments(assignments: ShardAssignments, owner: string): Promise<void> {
     const wanted = new Set(this.isQuiet ? [] : this.#parts.plan.wanted(this.#queue, assignments, owner))
     this.#adopt(assignments, wanted)
-    for (const { shard: number, owner: by, token } of assignments.owners) {
-      const shard = this.shards.get(number)
-      if (shard && (by !== owner || token !== shard.token)) {
-        this.#drop(shard)
-        if (!this.isQuiet) this.rebalance()
-      } else if (shard && (shard.released || shard.hasLostFetches || !wanted.has(number))) {
-        await this.#handOver(shard, owner)
-        if (shard.hasLostFetches && !this.shards.has(number)) this.rebalance()
-      } else if (shard) {
-        shard.leaving = false
-      } else if (wanted.has(number) && by === null) {
-        if (!(await this.#acquire(number, owner))) this.#rebalanceSoon()
-      } else if (by === owner) {
-        // The answer to an earlier acquireShard was lost. The second one also reports the deaths.
-        await this.#acquire(number, owner)
-        const acquired = this.shards.get(number)
-        if (acquired && !wanted.has(number)) await this.#handOver(acquired, owner)
-      } else if (wanted.has(number)) {
-        this.#rebalanceSoon()
+    const failures: unknown[] = []
+    // If the store refuses one shard, the others are acquired and handed over all the same.
+    const tryShard = async (work: Promise<void>) => {
+      try {
+        await work
+      } catch (thrown) {
+        if (AWAY.some((code) => hasCode(thrown, code))) throw thrown
+        failures.push(thrown)
       }
+    }
+    for (const assigned of assignments.owners) {
+      const isWanted = wanted.has(assigned.shard)
+      const shard = this.shards.get(assigned.shard)
+      await tryShard(
+        shard ? this.#review(shard, assigned, isWanted, owner) : this.#acquireIfFree(assigned, isWanted, owner),
+      )
       if (this.#joined !== owner) return
     }
     // Shards above the current number of shards.
     for (const shard of [...this.shards.values()]) {
-      if (shard.shard >= assignments.owners.length) await this.#handOver(shard, owner)
+      if (shard.shard >= assignments.owners.length) await tryShard(this.#handOver(shard, owner))
     }
     this.#emit({ kind: 'assigned', isResharding: assignments.from !== null })
+    if (failures.length > 0) throw failures[0]
+  }
+
+  /** Keeps a shard of this process, hands it over, or drops it because another process has acquired it. */
+  async #review(shard: Shard, { owner: by, token }: ShardOwner, isWanted: boolean, owner: string): Promise<void> {
+    if (by !== owner || token !== shard.token) {
+      this.#drop(shard)
+      if (!this.isQuiet) this.rebalance()
+    } else if (isWanted && !shard.released && !shard.hasLostFetches) {
+      shard.leaving = false
+    } else {
+      await this.#handOver(shard, owner)
+      if (shard.hasLostFetches && !this.shards.has(shard.shard)) this.rebalance()
+    }
+  }
+
+  /** Acquires a wanted shard if no other process owns it; if one does, tries again soon. */
+  async #acquireIfFree({ shard: number, owner: by }: ShardOwner, isWanted: boolean, owner: string): Promise<void> {
+    if (by === owner) {
+      // The answer to an earlier acquireShard was lost. The second one also reports the deaths.
+      await this.#acquire(number, owner)
+      const acquired = this.shards.get(number)
+      if (acquired && !isWanted) await this.#handOver(acquired, owner)
+    } else if (isWanted && (by !== null || !(await this.#acquire(number, owner)))) {
+      this.#rebalanceSoon()
+    }
   }
 
   /** Acquires shards that nobody has owned for two thirds of a lease: their owner lives but acquires no more. */

@@ -21,7 +21,7 @@ export type QueueEvent =
   | { kind: 'leaving'; shard: Shard }
   /** This process no longer owns the shard. */
   | { kind: 'lost'; shard: Shard }
-  /** This process owns its share of the shards. */
+  /** This process owns its share of the shards, except those that the store refuses. */
   | { kind: 'assigned'; isResharding: boolean }
   /** A shard was lost, the number of shards has changed, or a notification brought no ids. */
   | { kind: 'assignments-changed' }

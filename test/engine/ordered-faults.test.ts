@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Highkiq, HighkiqError } from 'highkiq'
 import { expect, test } from 'vitest'
+import { shardOf } from '#dist/store/contract.js'
 import { bench, Child, Collector, gate, until } from './bench.ts'
 
 type Request = Parameters<Highkiq['store']['ordered']['settleAndFetch']>[2]
@@ -35,6 +36,11 @@ const emptied = (job: { stats(): Promise<{ length: number; busy: number }> }) =>
     const { length, busy } = await job.stats()
     return length + busy === 0
   })
+
+/** An id that falls into a shard. */
+function idOf(shard: number, shards: number): string {
+  for (let id = 0; ; id++) if (shardOf(`${id}`, shards) === shard) return `${id}`
+}
 
 const fetches = (turn: Request) => turn.fetch.some(({ n }) => n > 0)
 const settles = (turn: Request) => turn.settlements.length > 0
@@ -363,6 +369,33 @@ test('a release that reaches the store late does not affect the batch that runs 
   expect(running.most).toBe(1)
   expect(t.errors.map(({ error }) => error.message)).toEqual(['the connection broke'])
   expect(await job.stats()).toMatchObject({ processed: 1 })
+})
+
+test('a shard that the store refuses to give or to release holds up no other shard', async () => {
+  const t = bench()
+  const { store } = t.hq
+  const calls = new Collector<unknown>()
+  const job = t.hq.ordered('Sync', { shards: 3 }, (_ctx, batch) => calls.add([...batch.keys()]))
+  const acquire = store.ordered.acquireShard.bind(store.ordered)
+  store.ordered.acquireShard = async (queue, shard, ...rest) => {
+    if (shard === 0) throw new Error('refused')
+    return acquire(queue, shard, ...rest)
+  }
+  const release = store.ordered.releaseShard.bind(store.ordered)
+  store.ordered.releaseShard = async (queue, shard, ...rest) => {
+    if (shard === 1) throw new Error('refused')
+    return release(queue, shard, ...rest)
+  }
+  const ids = [0, 1, 2].map((shard) => idOf(shard, 3))
+  await job.performAsync(ids.map((id) => ({ id })))
+  const worker = await t.work()
+  await calls.atLeast(2)
+  expect(calls.all.flat().sort()).toEqual(ids.slice(1).sort())
+  const owners = async () => (await store.ordered.assignments('Sync'))?.owners.map(({ owner }) => owner !== null)
+  expect(await owners()).toEqual([false, true, true])
+  await worker.quiet()
+  await until(async () => (await owners())?.join() === 'false,true,false')
+  expect(new Set(t.errors.map(({ error }) => error.message))).toEqual(new Set(['refused']))
 })
 
 test('a worker whose store the app closes leaves the event loop free, also when an id becomes due', () => {
