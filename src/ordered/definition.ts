@@ -59,7 +59,10 @@ export interface OrderedOptions<P = unknown> {
   queueName?: string
   /** Called with the payloads that died, after the store has confirmed their death. */
   onExhausted?: (dead: OrderedDeath<P>[]) => unknown
-  /** An id moves to the morgue after this many consecutive crashes that no other id can have caused; default 3. */
+  /**
+   * An id moves to the morgue after this many consecutive crashes while no other id of its shard was fetched; default 3. An
+   * id of another shard may have caused them.
+   */
   maxCrashes?: number
   /** The most payloads of one id in one call, 1 to 1,000 (the default): the lowest scores first, the rest at the next. */
   maxPayloads?: number

@@ -66,7 +66,7 @@ export interface FetchedBatch extends OrderedState {
   ticket: string
   /** Sorted by score, then by the bytes of the text. */
   payloads: ScoredPayload[]
-  /** The number of crashes in a row while only this id was in flight. */
+  /** The number of crashes in a row while no other id of the shard was in flight. */
   crashes: number
   /** Whether the id was in flight with others when their process died. A suspect runs alone. */
   suspect: boolean
