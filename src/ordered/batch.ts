@@ -101,8 +101,8 @@ export class Batch implements Running {
         jobLog?.threw(this, this.ids.length > 1 && verdictOf(thrown) === 'discard' ? undefined : thrown)
         return this.#failed(thrown)
       } catch {
-        // An error whose own members throw when they are read counts as a failure like any other.
-        return this.#failed(new Error("the handler threw something that can't be read"))
+        // Reading the members of an error threw. All ids fail, and the errors of single ids are not read again.
+        return this.#failed(new Error("the handler threw or named an error that can't be read"), NONE)
       }
     }
   }
@@ -137,9 +137,9 @@ export class Batch implements Running {
     return within ? (within(this.payload, through) as Promise<unknown>) : through()
   }
 
-  #failed(thrown: unknown): OrderedEnd[] {
+  /** `failed` has the errors that were given to `ctx.fail`. */
+  #failed(thrown: unknown, failed: ReadonlyMap<string, unknown> = this.ctx.failures ?? NONE): OrderedEnd[] {
     const { ctx } = this
-    const failed = ctx.failures ?? NONE
     if (verdictOf(thrown) === 'batch-failure') {
       const { named, mistake } = this.#named(thrown)
       const failures = new Map([...failed, ...named])

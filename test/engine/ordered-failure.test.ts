@@ -154,6 +154,23 @@ test('[26] payloads that always fail die one after the other, and the hook is ca
   expect(exhausted).toEqual(['1{v1:1} x', '1{v2:2} x'])
 })
 
+test("an id whose error can't be read is retried, and the next id runs", async () => {
+  const unreadable = Object.defineProperty(new Error('odd'), 'highkiq', {
+    get() {
+      throw new Error('no verdict')
+    },
+  })
+  const { here, job, calls, waiting, idle } = frozen({ batchSize: 1 }, ({ ctx }, n) => {
+    if (n === 1) ctx.fail(1, unreadable)
+  })
+  await job.performAsync([1, 2].map((id) => ({ id, payload: 'v', score: id })))
+  await here.work()
+  await calls.atLeast(2)
+  await idle()
+  expect(calls.all).toEqual(['1[v]', '2[v]'])
+  expect(await waiting()).toEqual([`1{1010,0,{v:1},"the handler threw or named an error that can't be read"}`])
+})
+
 test('snoozed and released ids run again unchanged, without a failure', async () => {
   const { here, job, calls, waiting } = frozen({ maxRetries: 1 }, (_, n) => {
     throw n === 1 ? new Snooze(50) : new Release()
