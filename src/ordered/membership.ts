@@ -127,7 +127,11 @@ export class Membership extends Periodic {
       )
     }
     for (let attempt = 0; attempt < JOIN_ATTEMPTS; attempt++) {
-      if (attempt > 0) await sleep(JOIN_RETRY_MS)
+      if (attempt > 0) {
+        await sleep(JOIN_RETRY_MS)
+        // The queue may have been deleted meanwhile.
+        await store.ordered.define(this.#queue, shards)
+      }
       if (owner !== this.#parts.worker.owner()) break
       if (await store.ordered.join(this.#queue, owner)) {
         // This process may have changed its owner name meanwhile.

@@ -398,6 +398,34 @@ test('a shard that the store refuses to give or to release holds up no other sha
   expect(new Set(t.errors.map(({ error }) => error.message))).toEqual(new Set(['refused']))
 })
 
+test('a queue that is deleted while a worker joins it is defined again, and the worker keeps its lease', async () => {
+  const t = bench()
+  const { store } = t.hq
+  const { opened, open } = gate()
+  const runs = new Collector<unknown>()
+  const Slow = t.hq.job('Slow', () => {
+    runs.add('began')
+    return opened
+  })
+  t.hq.ordered('Sync', { shards: 1 }, () => {})
+  const define = store.ordered.define.bind(store.ordered)
+  let isDeleted = false
+  store.ordered.define = async (queue, shards) => {
+    const stored = await define(queue, shards)
+    if (!isDeleted) isDeleted = await store.ordered.deleteQueue(queue)
+    return stored
+  }
+  await Slow.performAsync()
+  await t.work()
+  await runs.atLeast(1)
+  await until(async () => (await store.ordered.assignments('Sync'))?.members.length === 1)
+  open()
+  await t.settled()
+  expect(isDeleted).toBe(true)
+  expect(runs.all).toHaveLength(1)
+  expect(t.errors).toEqual([])
+})
+
 test('a worker whose store the app closes leaves the event loop free, also when an id becomes due', () => {
   const t = bench()
   // A blocked event loop would block the test, too, so the worker has a process of its own.
