@@ -9,8 +9,8 @@ const PRUNE_MS = 60_000
 const RECONCILE_MS = 30_000
 
 /**
- * Asks the store again when a notification or an answer may have been lost. In the owner of the first shard it also
- * completes resharding and prunes the morgue, for all workers of the queue.
+ * Asks the store again when a notification or an answer may have been lost, or when it has refused settlements. In the
+ * owner of the first shard it also completes resharding and prunes the morgue, for all workers of the queue.
  */
 export class Maintenance extends Periodic {
   readonly #parts: QueueParts
@@ -39,6 +39,7 @@ export class Maintenance extends Periodic {
     // Also while calls are under way: a call asks only for shards that are known to have ids, and notifications are read only
     // between calls.
     if (this.#membership.hasJoined) this.#calls.poll(false)
+    this.#calls.resendRefused()
     if (performance.now() - this.#reconciledAt >= RECONCILE_MS) {
       this.#reconciledAt = performance.now()
       this.#calls.reconcile()

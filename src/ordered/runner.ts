@@ -100,6 +100,7 @@ export class QueueRunner {
     const left = [...this.shards].flatMap(({ running }) => [...running])
     for (const batch of left) batch.isLost = true
     const maintained = this.#maintenance.stop()
+    this.calls.resendRefused()
     await this.calls.finish()
     await maintained
     // Leaving the queue requeues what is in flight.

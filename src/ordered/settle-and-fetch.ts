@@ -43,6 +43,8 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
   readonly #shards: ReadonlyMap<number, Shard>
   readonly #emit: (event: QueueEvent) => void
   #ended: Ended[] = []
+  /** Settlements that the store has refused. `resendRefused` sends them again; until then they slow down nothing. */
+  #refused: Ended[] = []
   /** Grows with each reset, so that answers to earlier calls are ignored. */
   #generation = 0
   #paused = false
@@ -86,6 +88,12 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
   settle(shard: Shard, { id, ticket }: FetchedBatch, end: OrderedEnd, dies?: Ended['dies']): void {
     const settlement = { id, ticket, shard: shard.shard, token: shard.token, end }
     this.#ended.push({ settlement, dies, isResent: false })
+  }
+
+  /** Sends the settlements again that the store has refused. */
+  resendRefused(): void {
+    this.#ended.unshift(...this.#refused.splice(0))
+    this.plan()
   }
 
   /** Asks for one shard, or for all of them, after a notification or because it is time to. */
@@ -143,10 +151,10 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
   }
 
   /** An answer to a call before the last reset changes nothing. */
-  protected override applyAnswer(sent: Sent, answer: OrderedSettleAndFetchAnswer): boolean {
+  protected override applyAnswer(sent: Sent, answer: OrderedSettleAndFetchAnswer): void {
     const { call, ended, shards, sentAt, generation } = sent
-    if (generation !== this.#generation) return true
-    const { refused, fenced, dead } = this.#applySettled(ended, answer)
+    if (generation !== this.#generation) return
+    const { fenced, dead } = this.#applySettled(ended, answer)
     let received = 0
     let fetchedInAll = 0
     let lost = fenced > 0
@@ -178,7 +186,11 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
     for (const deaths of dead) this.#emit({ kind: 'died', deaths })
     if (lost || resharded || isUnexplained) this.#emit({ kind: 'assignments-changed' })
     if (received > 0) this.#emit({ kind: 'fetched' })
-    return refused === 0
+  }
+
+  /** While settlements are refused, an answer without a problem does not mean that theirs is solved. */
+  protected override reportProblem(problem: string | undefined): void {
+    if (problem || this.#refused.length === 0) super.reportProblem(problem)
   }
 
   protected override restore({ ended, generation }: Sent, thrown: unknown): boolean {
@@ -212,11 +224,14 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
     this.#generation++
     this.#mustReconcile = false
     this.#ended = []
+    this.#refused = []
   }
 
   /** Drops the settlements of a shard that this process no longer owns. */
   dropShard(shard: number): void {
-    this.#ended = this.#ended.filter(({ settlement }) => settlement.shard !== shard)
+    const isOther = ({ settlement }: Ended) => settlement.shard !== shard
+    this.#ended = this.#ended.filter(isOther)
+    this.#refused = this.#refused.filter(isOther)
   }
 
   #roomOf(shard: Shard, now: number): number {
@@ -242,15 +257,14 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
     return new Set(piled.slice(Math.ceil(piled.length / maxConcurrentCalls)).map(({ shard }) => shard))
   }
 
-  /** Applies the answers to settlements. Those that the store could not apply go first into the next call. */
+  /** Applies the answers to settlements. */
   #applySettled(ended: readonly Ended[], { settled }: OrderedSettleAndFetchAnswer) {
-    const refused: Ended[] = []
     const fenced: OrderedSettlement[] = []
     const dead = new Map<Batch, OrderedDeath[]>()
     for (const [i, one] of ended.entries()) {
       const { settlement, dies, isResent } = one
       if (settled[i] === 'error') {
-        refused.push(one)
+        this.#refused.push(one)
         continue
       }
       const shard = this.#shards.get(settlement.shard)
@@ -261,9 +275,8 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
       if (settled[i] === 'fenced' && !isResent) fenced.push(settlement)
       else if (dies) dead.set(dies.batch, [...(dead.get(dies.batch) ?? []), dies.death])
     }
-    this.#ended.unshift(...refused)
     if (fenced.length > 0) this.#reportFenced(fenced)
-    return { refused: refused.length, fenced: fenced.length, dead: dead.values() }
+    return { fenced: fenced.length, dead: dead.values() }
   }
 
   /** Returns how many ids were accepted. */
@@ -301,7 +314,7 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
     const inFlight = await this.engine.store.ordered.inFlight(definition.queue, worker.owner())
     this.#mustReconcile = false
     if (generation !== this.#generation) return
-    const known = new Map(this.#ended.map((one) => [one.settlement.ticket, one]))
+    const known = new Map([...this.#ended, ...this.#refused].map((one) => [one.settlement.ticket, one]))
     const unsettled = new Set(
       [...this.#shards.values()].flatMap((shard) => Array.from(shard.fetched(), ({ ticket }) => ticket)),
     )

@@ -426,6 +426,32 @@ test('a queue that is deleted while a worker joins it is defined again, and the 
   expect(t.errors).toEqual([])
 })
 
+test('a settlement that the store keeps refusing holds up neither the other ids nor a stop', async () => {
+  const t = bench()
+  const { store } = t.hq
+  const settle = store.ordered.settleAndFetch.bind(store.ordered)
+  const refused = new Collector<number>()
+  store.ordered.settleAndFetch = async (queue, owner, call) => {
+    const at = call.settlements.findIndex(({ id }) => id === 'bad')
+    if (at < 0) return settle(queue, owner, call)
+    const answer = await settle(queue, owner, { ...call, settlements: call.settlements.toSpliced(at, 1) })
+    refused.add(at)
+    return { ...answer, settled: answer.settled.toSpliced(at, 0, 'error'), problem: 'bad: refused' }
+  }
+  const job = t.hq.ordered('Sync', { shards: 2 }, () => {})
+  await job.performAsync({ id: 'bad' })
+  const worker = await t.work({ timeout: 10 })
+  await refused.atLeast(3)
+  await job.performAsync(Array.from({ length: 300 }, (_, id) => ({ id })))
+  await until(async () => (await job.stats()).processed === 300)
+  const before = performance.now()
+  await worker.stop()
+  expect(performance.now() - before).toBeLessThan(6000)
+  expect((await store.ordered.assignments('Sync'))?.members).toEqual([])
+  expect((await job.waiting.list()).items.map(({ id }) => id)).toEqual(['bad'])
+  expect(new Set(t.errors.map(({ error }) => error.message))).toEqual(new Set(['bad: refused']))
+})
+
 test('a worker whose store the app closes leaves the event loop free, also when an id becomes due', () => {
   const t = bench()
   // A blocked event loop would block the test, too, so the worker has a process of its own.

@@ -42,8 +42,8 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
   /** Removes and returns the content of the next call; undefined when there is none. */
   protected abstract drainCall(): Sent | undefined
   protected abstract send(sent: Sent): Promise<Answer>
-  /** Applies the answer. Resolves with false when settlements must be sent again, after a pause. */
-  protected abstract applyAnswer(sent: Sent, answer: Answer): Promise<boolean> | boolean
+  /** Applies the answer. If this throws, the call has failed. */
+  protected abstract applyAnswer(sent: Sent, answer: Answer): Promise<void> | void
   /** Puts back what a failed call has drained. Returns false when the failure has no meaning any more. */
   protected abstract restore(sent: Sent, thrown: unknown): boolean
   /** Whether calls start while a step is under way. */
@@ -138,11 +138,10 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
       if (this.restore(sent, thrown)) this.#failed(thrown)
       return
     }
-    this.#reportProblem(answer.problem)
+    this.reportProblem(answer.problem)
     try {
-      const isApplied = await this.applyAnswer(sent, answer)
+      await this.applyAnswer(sent, answer)
       this.answered()
-      if (!isApplied) this.#pause()
     } catch (thrown) {
       this.#failed(thrown)
     }
@@ -173,7 +172,8 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
     }, ms)
   }
 
-  #reportProblem(problem: string | undefined): void {
+  /** Reports a problem unless it is the one of the last answer. */
+  protected reportProblem(problem: string | undefined): void {
     if (problem === this.#problem) return
     this.#problem = problem
     if (problem) this.engine.report(new HighkiqError('STORE_UNUSABLE', problem), { during: this.#during })

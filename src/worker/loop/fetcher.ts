@@ -205,17 +205,17 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     return isOwner
   }
 
-  protected override async applyAnswer(sent: Sent, answer: SettleAndFetchAnswer): Promise<boolean> {
+  protected override async applyAnswer(sent: Sent, answer: SettleAndFetchAnswer): Promise<void> {
     let isApplied: boolean | 'lost'
     try {
       isApplied = await this.#applyAnswer(sent, answer)
     } finally {
       this.#noteFetched(sent)
     }
-    if (isApplied === 'lost') return true
+    if (isApplied === 'lost') return
     if (!sent.isRecorded && this.engine.recording.mayBeOn()) await this.#recordLate(sent, answer)
     if (this.#ended.size > 0) await this.#withdrawCancellations()
-    if (isApplied) return true
+    if (isApplied) return
     throw new HighkiqError(
       'STORE_UNUSABLE',
       `the store could not settle a job, and the worker tries again${answer.problem ? `: ${answer.problem}` : ''}`,
