@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { bench, Collector, gate, until } from './bench.ts'
 
 test('no more jobs run than the limit allows, on two workers, and all of them run in the end, in their order', async () => {
@@ -288,4 +288,15 @@ test("a dead set that the worker can't prune does not keep the slots of dead wor
   await t.work()
   await released.atLeast(1)
   expect(await reported.atLeast(1)).toEqual(['no prune'])
+})
+
+test('limited jobs start in their order after the store could not be asked about their limits', async () => {
+  const t = bench()
+  const ran = new Collector<number>()
+  t.hq.job('Limited', { limit: { concurrency: 1 } }, async (_, n: number) => ran.add(n))
+  for (let n = 0; n < 5; n++) await t.hq.push({ class: 'Limited', args: [n] })
+  vi.spyOn(t.hq.store.limits, 'acquire').mockRejectedValueOnce(new Error('no answer'))
+  await t.work({ concurrency: 5 })
+  expect(await ran.atLeast(5)).toEqual([0, 1, 2, 3, 4])
+  expect(t.errors).toMatchObject([{ error: { message: 'no answer' } }])
 })

@@ -8,6 +8,7 @@ import { checkSlots, type SlotOptions } from '../../job/slots.ts'
 import type { Engine } from '../engine.ts'
 import type { Executor, WorkerHandle } from '../executor.ts'
 import { Fetcher } from '../loop/fetcher.ts'
+import { newestFirst } from '../loop/requeue-buffer.ts'
 import { type CapsuleSettings, capsuleSettings, type WorkerSettings } from '../options.ts'
 import { parseQueue, QueueOrder } from '../queue-order.ts'
 import type { Attempt } from '../run/attempt.ts'
@@ -126,8 +127,7 @@ export class Capsules implements Executor {
    * Requeues the jobs that still run or were interrupted, newest first across all capsules, and ends. Returns these jobs.
    */
   async stop(): Promise<Attempt[]> {
-    const requeued = this.#fetchers.flatMap((fetcher) => fetcher.drain())
-    requeued.sort((a, b) => b.attempt.slot - a.attempt.slot)
+    const requeued = newestFirst(this.#fetchers.flatMap((fetcher) => fetcher.drain()))
     await Promise.all(this.#fetchers.map((fetcher, i) => fetcher.stop(i === 0 ? requeued : [])))
     for (const { settlement } of requeued) {
       const { queue, move } = settlement

@@ -9,12 +9,22 @@ export interface Requeued {
   settlement: Settlement
 }
 
-/** A released job waits this long before it goes back: else the worker would fetch it again at once. */
+/** A released job waits about this long before it goes back: else the worker would fetch it again at once. */
 const RELEASE_MS = 1000
+/** Jobs whose times are no further apart than this go back together, so that their order holds. */
+const TOGETHER_MS = 50
+
+/** Sorts jobs for the front of their queues: the job that goes there last comes first. */
+export function newestFirst(requeued: readonly Requeued[]): Requeued[] {
+  return requeued.toSorted((a, b) => b.attempt.slot - a.attempt.slot)
+}
 
 export class RequeueBuffer {
   readonly #send: (requeued: Requeued) => void
-  readonly #released = new Map<string, Requeued & { timer: NodeJS.Timeout }>()
+  /** Each with the time when it goes back, on the monotonic clock. */
+  #released: (Requeued & { at: number })[] = []
+  /** Runs while there are released jobs. */
+  #timer: NodeJS.Timeout | undefined
   /** Jobs that a stop interrupted. They go back all together, so that their order holds. */
   #interrupted: Requeued[] = []
 
@@ -22,14 +32,10 @@ export class RequeueBuffer {
     this.#send = send
   }
 
-  /** Adds a job whose handler threw a Release. */
+  /** Adds a job that goes back about a second later. */
   addReleased(requeued: Requeued): void {
-    const { settlement } = requeued
-    const timer = setTimeout(() => {
-      this.#released.delete(settlement.ticket)
-      this.#send(requeued)
-    }, RELEASE_MS)
-    this.#released.set(settlement.ticket, { ...requeued, timer })
+    this.#released.push({ ...requeued, at: performance.now() + RELEASE_MS })
+    this.#timer ??= setTimeout(() => this.#sendReleased(), RELEASE_MS)
   }
 
   /** Adds a job whose handler ended because the worker stops. */
@@ -39,10 +45,20 @@ export class RequeueBuffer {
 
   /** Returns all jobs and empties the buffer. */
   drain(): Requeued[] {
-    const all = [...this.#interrupted, ...this.#released.values()]
-    for (const { timer } of this.#released.values()) clearTimeout(timer)
-    this.#released.clear()
+    const all = [...this.#interrupted, ...this.#released]
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#released = []
     this.#interrupted = []
     return all
+  }
+
+  #sendReleased(): void {
+    const now = performance.now()
+    const count = this.#released.findLastIndex(({ at }) => at <= now + TOGETHER_MS) + 1
+    const ripe = this.#released.splice(0, count)
+    const [next] = this.#released
+    this.#timer = next && setTimeout(() => this.#sendReleased(), next.at - now)
+    for (const requeued of newestFirst(ripe)) this.#send(requeued)
   }
 }
