@@ -45,6 +45,37 @@ test('more than a batch of due jobs run in the order of their times, each once',
   expect(ran).toEqual(Array.from({ length: 250 }, (_, n) => n))
 })
 
+test('a limited job starts when its limit has room, while jobs become due as fast as the worker can move them', async () => {
+  const t = bench()
+  const { jobs, jobSets } = t.hq.store
+  const [ran, moves] = [new Collector<number>(), new Collector<true>()]
+  const { opened, open } = gate()
+  const Limited = t.hq.job('Limited', { limit: { concurrency: 1 } }, async (_ctx, n: number) => {
+    ran.add(n)
+    if (n === 1) await opened
+  })
+  let pushed = 0
+  const due = () => {
+    const text = JSON.stringify({ class: 'Due', args: [], jid: `due ${pushed++}`, queue: 'unserved' })
+    return { to: 'schedule', text, score: 1 } as const
+  }
+  const swap = jobSets.swap.bind(jobSets)
+  jobSets.swap = async (set, swaps, now) => {
+    if (set === 'schedule') {
+      await jobs.push(swaps.map(due), now)
+      moves.add(true)
+    }
+    return swap(set, swaps, now)
+  }
+  await t.work({ concurrency: 2 })
+  await Limited.performBulk([[1], [2]])
+  await until(async () => (await t.hq.stats()).limited === 1)
+  await jobs.push(Array.from({ length: 200 }, due), Date.now())
+  await moves.atLeast(3)
+  open()
+  expect(await ran.atLeast(2)).toEqual([1, 2])
+})
+
 test('only one of several workers moves due jobs', async () => {
   const apps = [bench()]
   for (let n = 0; n < 2; n++) apps.push((apps[0] as (typeof apps)[0]).another())

@@ -22,6 +22,8 @@ import { LimitedJobs } from './limited-jobs.ts'
 const LOCK_SECONDS = 3
 const RENEW_MS = (LOCK_SECONDS * 1000) / 2
 const BATCH = 100
+/** The worker moves due jobs of one set for this long at a time: the other set and limited jobs must not wait for all of them. */
+const MOVE_MS = 200
 /** The jobs of a batch whose client middleware takes longer than this are moved later, one by one. */
 const READY_MS = 1000
 /** While the client middleware of this many jobs has not answered, no further jobs are moved. */
@@ -93,8 +95,9 @@ export class DueJobs extends Periodic {
     await this.#engine.store.jobSets.waitUntilDue(ms, signal).catch(() => {})
   }
 
-  /** Resolves with the milliseconds until the next job of a set is due; null when there is none. */
+  /** Resolves with the milliseconds until the next job of a set is due, 0 after MOVE_MS; null when there is none. */
   async #moveDue(set: 'retry' | 'schedule'): Promise<number | null> {
+    const end = performance.now() + MOVE_MS
     for (;;) {
       // A long run must not outlast the lock.
       if (!(await this.#lock.acquire()) || this.#unready.size >= MOST_UNREADY) return null
@@ -106,6 +109,7 @@ export class DueJobs extends Periodic {
       if (next !== null && next * 1000 > now) return next * 1000 - this.#engine.now()
       // Entries that can't be moved must not block the other set.
       if (next === null || !moved || this.isStopping) return null
+      if (performance.now() >= end) return 0
     }
   }
 
