@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { bench, Collector, gate, until } from './bench.ts'
 
@@ -299,4 +300,39 @@ test('limited jobs start in their order after the store could not be asked about
   await t.work({ concurrency: 5 })
   expect(await ran.atLeast(5)).toEqual([0, 1, 2, 3, 4])
   expect(t.errors).toMatchObject([{ error: { message: 'no answer' } }])
+})
+
+test('more than a hundred waiting jobs that have room at once move once, and run in their order', async () => {
+  const t = bench()
+  const ran = new Collector<number>()
+  const limit = { rate: 1, per: '1h', window: 'fixed' } as const
+  const Counted = t.hq.job('Counted', { limit }, async (_, n: number) => {
+    await sleep(2)
+    ran.add(n)
+  })
+  for (let first = 0; first < 400; first += 50) {
+    await Counted.performBulk(Array.from({ length: 50 }, (_, i): [number] => [first + i]))
+    // Jobs wait in the order of their times.
+    t.clock.ahead += 0.01
+  }
+  await t.work({ concurrency: 2 })
+  await until(async () => (await t.hq.stats()).limited === 399)
+  const moves = vi.spyOn(t.hq.store.jobSets, 'swap')
+  await t.hq.limits.set('job:Counted', { rate: 250, per: '1h' })
+  expect((await ran.atLeast(250)).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 250 }, (_, n) => n))
+  expect(moves.mock.calls.flatMap(([, swaps]) => swaps)).toHaveLength(249)
+})
+
+test('of long jobs that have room at once, a worker moves a hundred at a time', async () => {
+  const t = bench()
+  const Long = t.hq.job('Long', { limit: { rate: 1, per: '1h', window: 'fixed' } }, async (_, _text: string) => {})
+  const text = 'x'.repeat(100_000)
+  await Long.performBulk(Array.from({ length: 150 }, (): [string] => [text]))
+  await t.work({ concurrency: 5 })
+  await until(async () => (await t.hq.stats()).limited === 149)
+  const moves = vi.spyOn(t.hq.store.jobSets, 'swap')
+  await t.hq.limits.set('job:Long', { rate: 1000, per: '1h' })
+  await until(async () => moves.mock.calls.length > 0 && ((await t.hq.store.limits.due(0)).nextMs ?? 0) > 1000)
+  expect(moves.mock.calls.map(([, swaps]) => swaps.length)).toEqual([100])
+  expect((await t.hq.store.limits.due(0)).nextMs).toBeLessThanOrEqual(5000)
 })

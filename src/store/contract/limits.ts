@@ -69,7 +69,7 @@ export interface LimitAnswer {
 
 /** Limits whose waiting jobs have room. */
 export interface DueLimits {
-  /** `room` is the number of waiting jobs that may start now, at most LIMIT_BATCH. */
+  /** `room` is the number of waiting jobs that may start now. */
   limits: { name: string; room: number }[]
   /** The time until another check is worth it; null when no job waits. */
   nextMs: number | null
@@ -77,8 +77,6 @@ export interface DueLimits {
 
 /** A rate gives out starts this long before their time, so that jobs are ready when it comes. */
 export const START_AHEAD_MS = 20
-/** The most waiting jobs of one limit that `due` counts. */
-export const LIMIT_BATCH = 100
 /** After this time a limit whose jobs wait for room is checked again, also when no slot was released. */
 export const SLOT_CHECK_MS = 5000
 /** No limit is checked later than after this time. */

@@ -3,13 +3,20 @@
 import { Process, serves } from '../../inspect/process.ts'
 import { readPayload } from '../../job/payload.ts'
 import { baseQueue } from '../../job/priority.ts'
-import { type Entry, LIMIT_BATCH, type LimitedSet, type Swap } from '../../store/contract.ts'
+import { type Entry, type LimitedSet, SLOT_CHECK_MS, type Swap } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 
 /** The most limits that one call returns. */
 const LIMITS_AT_ONCE = 100
-/** Of a limit whose first jobs are of blocked queues, one check reads at most this many pages. */
-const MOST_PAGES = 10
+const PAGE = 100
+/** One check of a limit passes at most about this many jobs of blocked queues. */
+const MOST_PASSED = 1000
+/**
+ * One run moves jobs with at most about this many characters in all, so that they fit into memory, but 100 of each limit. A job
+ * counts as MIN_CHARS at least, so that a run does not take long.
+ */
+const MOST_CHARS = 10_000_000
+const MIN_CHARS = 1000
 /** When all jobs of a limit are of blocked queues, it is not checked again before this time. */
 const BLOCKED_MS = 2000
 /** The list of processes is read again after this time. */
@@ -48,14 +55,16 @@ export class LimitedJobs {
     const { limits, nextMs } = await store.limits.due(LIMITS_AT_ONCE)
     if (limits.length === 0) return nextMs
     await this.#findBlocked()
-    const found = await Promise.all(limits.map(({ name, room }) => this.#moveJobs(name, room)))
-    const without = limits.filter((_, i) => !found[i]).map(({ name }) => name)
-    const unread = without.filter((name) => this.#readTo.has(name))
-    const blocked = without.filter((name) => !this.#readTo.has(name))
-    if (blocked.length > 0) await store.limits.postpone(blocked, BLOCKED_MS)
-    if (unread.length === 0) return nextMs
-    await store.limits.postpone(unread, READ_ON_MS)
-    return Math.min(nextMs ?? READ_ON_MS, READ_ON_MS)
+    const mostChars = MOST_CHARS / limits.length
+    const checks = await Promise.all(limits.map(({ name, room }) => this.#moveJobs(name, room, mostChars)))
+    let next = nextMs ?? Number.POSITIVE_INFINITY
+    for (const ms of [READ_ON_MS, BLOCKED_MS, SLOT_CHECK_MS]) {
+      const names = limits.flatMap(({ name }, i) => (checks[i] === ms ? [name] : []))
+      if (names.length === 0) continue
+      await store.limits.postpone(names, ms)
+      next = Math.min(next, ms)
+    }
+    return next
   }
 
   async #findBlocked(): Promise<void> {
@@ -78,44 +87,55 @@ export class LimitedJobs {
     this.#passed.clear()
   }
 
-  /** Moves at most `room` jobs of queues that are not blocked. Resolves with false when it found none that it could move. */
-  async #moveJobs(name: string, room: number): Promise<boolean> {
+  /**
+   * Moves at most `room` jobs of queues that are not blocked, and jobs with at most about `mostChars` characters. Resolves with
+   * the time in milliseconds until the next check of the limit; null: the store has planned it.
+   */
+  async #moveJobs(name: string, room: number, mostChars: number): Promise<number | null> {
     const { store, now } = this.#engine
     const set: LimitedSet = `limited:${name}`
     const swaps: Swap[] = []
     const begin = this.#readTo.get(name)
     let after = begin
     let hasMore = true
-    for (let page = 0; hasMore && page < MOST_PAGES && swaps.length < room; page++) {
-      // It reads further entries only when jobs of blocked queues come first.
-      const limit = page === 0 ? room : LIMIT_BATCH
+    let chars = 0
+    let passed = 0
+    while (hasMore && swaps.length < room && chars < mostChars && passed < MOST_PASSED) {
+      // It reads more entries than it moves only when jobs of blocked queues come first.
+      const limit = passed === 0 ? Math.min(room - swaps.length, PAGE) : PAGE
       const entries = await store.jobSets.page(set, { ...(after ? { after } : {}), limit })
       hasMore = entries.length === limit
       for (const entry of entries) {
         if (swaps.length === room) break
-        swaps.push(...this.#moved(entry, now()))
+        const swap = this.#moved(entry, now())
+        if (swap) {
+          swaps.push(swap)
+          chars += Math.max(entry.text.length, MIN_CHARS)
+        } else passed++
         after = entry
       }
     }
     const isAtEnd = !hasMore && swaps.length < room
-    // The oldest jobs come first again after the end, and always when the pages suffice to reach the first one to move.
-    if (after && !isAtEnd && (begin || swaps.length < room)) this.#readTo.set(name, after)
+    // The oldest jobs come first again after the end, and always when few jobs are passed before the first one to move.
+    if (after && !isAtEnd && (begin || (swaps.length < room && passed >= MOST_PASSED))) this.#readTo.set(name, after)
     else this.#readTo.delete(name)
-    if (swaps.length === 0) return false
-    // The job that goes to the front last comes first.
-    const answers = await store.jobSets.swap(set, swaps.toReversed(), now())
+    // All at once, and the job that goes to the front last comes first. A later batch would go in front of this one.
+    const answers = swaps.length > 0 ? await store.jobSets.swap(set, swaps.toReversed(), now()) : []
     // Jobs that the store can't move stay at the front, where they would block all later ones.
     if (after && answers.includes('error')) this.#readTo.set(name, after)
-    return answers.some((answer) => answer !== 'error')
+    if (answers.every((answer) => answer === 'error')) return this.#readTo.has(name) ? READ_ON_MS : BLOCKED_MS
+    // More jobs have room. They follow when those that were moved had time to start.
+    return hasMore && swaps.length < room && chars >= mostChars ? SLOT_CHECK_MS : null
   }
 
-  #moved(entry: Entry, now: number): Swap[] {
+  /** Returns undefined for a job of a blocked queue. */
+  #moved(entry: Entry, now: number): Swap | undefined {
     const { text } = entry
     const payload = readPayload(text)
-    if (!payload) return [{ ...entry, to: { to: 'dead', text, score: now / 1000 } }]
+    if (!payload) return { ...entry, to: { to: 'dead', text, score: now / 1000 } }
     const queue = baseQueue(payload.queue)
-    if (!this.#isBlocked(queue)) return [{ ...entry, to: { to: 'queue', queue: payload.queue, text, end: 'front' } }]
+    if (!this.#isBlocked(queue)) return { ...entry, to: { to: 'queue', queue: payload.queue, text, end: 'front' } }
     this.#passed.add(queue)
-    return []
+    return undefined
   }
 }

@@ -422,6 +422,17 @@ export const limits: Case[] = [
     },
   },
   {
+    name: 'more than a hundred waiting jobs have room at once, and the next check is when the rate has room again',
+    async run(t) {
+      await join(t, 'o')
+      const hourly = rate(101, { window: 'fixed' })
+      for (let n = 0; n < 102; n++) await wait(t, 'o', hourly, n, n)
+      const due = await t.store.limits.due(9)
+      expect(due.limits).toEqual([{ name: base.name, room: 101 }])
+      expect(due.nextMs).toBeGreaterThan(1000)
+    },
+  },
+  {
     name: 'a limit that a deploy has changed is checked at once, with its new numbers',
     async run(t) {
       await join(t, 'o')

@@ -2,7 +2,6 @@
 
 import { openRate, type Rate } from '../../contract/rates.ts'
 import {
-  LIMIT_BATCH,
   type Limit,
   type LimitAnswer,
   type LimitNumbers,
@@ -131,8 +130,7 @@ export class LimitCall {
     const limit = withNumbers(JSON.parse(stored.spec as string), stored.numbers)
     const free = limit.max > 0 ? Math.max(limit.max - used, 0) : Number.POSITIVE_INFINITY
     const rate = limit.count > 0 ? this.#rateOf(limit) : undefined
-    const most = Math.min(free, waiting, LIMIT_BATCH)
-    const room = Math.min(most, rate?.room ?? most)
+    const room = Math.min(free, waiting, rate?.room ?? waiting)
     // Without a free slot the next one that is released ends the wait.
     const ms = room === free && room < waiting ? SLOT_CHECK_MS : SHORTEST_CHECK_MS
     const next = rate && rate.room === room ? rate.next : 0

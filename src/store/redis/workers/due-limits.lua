@@ -25,7 +25,7 @@ end
 -- Returns how many of the waiting jobs have room, and the time of the next check.
 local function check(limit, waiting)
   local free, room, next = freeSlots(limit, KEYS[1]), rateRoom(limit)
-  local n = math.min(free, room, waiting, BATCH)
+  local n = math.min(free, room, waiting)
   -- Without a free slot the next one that is freed ends the wait.
   local at = micros + (n == free and n < waiting and SLOT_CHECK or SHORTEST_CHECK)
   if n == room then at = math.max(at, next) end

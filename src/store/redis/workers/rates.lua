@@ -5,8 +5,8 @@
 -- are pairs: the first start of a bucket, and the number of its starts. A state from ahead of the clock, which was set back, or of
 -- a slower rate than now, is moved to the latest time that it can mean. It must be saved then, or it moves on with the clock.
 
--- START_AHEAD_MS, SLOT_CHECK_MS, LONGEST_CHECK_MS, SHORTEST_CHECK_MS, SLIDING_BUCKETS and LIMIT_BATCH of the contract.
-local AHEAD, SLOT_CHECK, LONGEST_CHECK, SHORTEST_CHECK, BUCKETS, BATCH = 20000, 5000000, 60000000, 10000, 100, 100
+-- START_AHEAD_MS, SLOT_CHECK_MS, LONGEST_CHECK_MS, SHORTEST_CHECK_MS and SLIDING_BUCKETS of the contract.
+local AHEAD, SLOT_CHECK, LONGEST_CHECK, SHORTEST_CHECK, BUCKETS = 20000, 5000000, 60000000, 10000, 100
 
 local serverTime = redis.call('TIME')
 local micros = tonumber(serverTime[1]) * 1000000 + tonumber(serverTime[2])
