@@ -25,6 +25,35 @@ test('a thousand waiting jobs of a paused queue do not hold up the jobs of anoth
   await first.atLeast(4)
 })
 
+test('behind jobs of a paused queue, a limited job whose room another one took comes before later ones', async () => {
+  const t = bench()
+  const api = t.hq.limit('api', { concurrency: 1 })
+  const { opened, open } = gate()
+  const [first, second] = [new Collector<number>(), new Collector<number>()]
+  const Paused = t.hq.job('Paused', { queue: 'paused', limit: api }, async (_ctx, n: number) => {
+    first.add(n)
+    await opened
+  })
+  const Other = t.hq.job('Other', { queue: 'other', limit: api }, async (_ctx, n: number) => second.add(n))
+  await t.work({ concurrency: 5, queues: ['paused', 'other'] })
+  await Paused.performAsync(0)
+  await first.atLeast(1)
+  await Paused.performBulk(Array.from({ length: 1500 }, (_, i) => [i + 1]))
+  await until(async () => (await t.hq.stats()).limited === 1500)
+  await t.hq.queue('paused').pause()
+  await Other.performBulk([[1], [2], [3]])
+  await until(async () => (await t.hq.stats()).limited === 1503)
+  await Other.performBulk(Array.from({ length: 50 }, (): [number] => [4]))
+  await until(async () => (await t.hq.stats()).limited === 1553)
+  const { limits } = t.hq.store
+  const acquire = vi.spyOn(limits, 'acquire').mockResolvedValueOnce([{ over: 0, ms: 1 }])
+  open()
+  await until(async () => acquire.mock.calls.length > 0 && (await t.hq.stats()).limited === 1553)
+  await t.hq.store.workers.join('another', { queues: ['none'], seconds: 60, host: 'elsewhere\n1\n1' })
+  await limits.release({ limit: 'shared:api', owner: 'another', ticket: '1' })
+  expect((await second.atLeast(3)).slice(0, 3)).toEqual([1, 2, 3])
+})
+
 test('jobs of a queue that no worker serves any more are passed, and come when a worker serves it again', async () => {
   const t = bench()
   const api = t.hq.limit('api', { concurrency: 1 })

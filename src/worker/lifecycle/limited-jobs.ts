@@ -21,6 +21,8 @@ const MIN_CHARS = 1000
 const BLOCKED_MS = 2000
 /** The list of processes is read again after this time. */
 const PROCESSES_MS = 1000
+/** For this long checks go on behind the same jobs of blocked queues. Older jobs of other queues may have come in between. */
+const PASS_MS = 60_000
 /** When a check found only jobs of blocked queues and has not read them all, the next one follows after this time. */
 const READ_ON_MS = 100
 
@@ -32,8 +34,8 @@ type Mover = Pick<Engine, 'store' | 'now'>
  */
 export class LimitedJobs {
   readonly #engine: Mover
-  /** The last entry that was read of each limit, when further ones follow. */
-  readonly #readTo = new Map<string, Entry>()
+  /** The entry of each limit behind which the next check begins, until a time on the monotonic clock. */
+  readonly #readTo = new Map<string, { entry: Entry; until: number }>()
   /** The queues whose jobs were passed. */
   readonly #passed = new Set<string>()
   #isBlocked = (_queue: string) => false
@@ -95,8 +97,11 @@ export class LimitedJobs {
     const { store, now } = this.#engine
     const set: LimitedSet = `limited:${name}`
     const swaps: Swap[] = []
-    const begin = this.#readTo.get(name)
-    let after = begin
+    const known = this.#readTo.get(name)
+    const begin = known && performance.now() < known.until ? known : undefined
+    let after = begin?.entry
+    /** The last entry before the first one to move. */
+    let beforeFirst = after
     let hasMore = true
     let chars = 0
     let passed = 0
@@ -113,17 +118,27 @@ export class LimitedJobs {
           chars += Math.max(entry.text.length, MIN_CHARS)
         } else passed++
         after = entry
+        if (swaps.length === 0) beforeFirst = entry
       }
     }
     const isAtEnd = !hasMore && swaps.length < room
-    // The oldest jobs come first again after the end, and always when few jobs are passed before the first one to move.
-    if (after && !isAtEnd && (begin || (swaps.length < room && passed >= MOST_PASSED))) this.#readTo.set(name, after)
-    else this.#readTo.delete(name)
     // All at once, and the job that goes to the front last comes first. A later batch would go in front of this one.
     const answers = swaps.length > 0 ? await store.jobSets.swap(set, swaps.toReversed(), now()) : []
+    const hasMoved = answers.some((answer) => answer !== 'error')
     // Jobs that the store can't move stay at the front, where they would block all later ones.
-    if (after && answers.includes('error')) this.#readTo.set(name, after)
-    if (answers.every((answer) => answer === 'error')) return this.#readTo.has(name) ? READ_ON_MS : BLOCKED_MS
+    const hasErrors = answers.includes('error')
+    // The oldest jobs come first again after the end, and always when few jobs are passed before the first one to move.
+    const readsOn = !isAtEnd && (begin !== undefined || passed >= MOST_PASSED)
+    // A job that was moved comes back when another one has taken its room.
+    const entry = hasMoved && !hasErrors ? beforeFirst : after
+    if (entry && (readsOn || hasErrors)) {
+      const forever = Number.POSITIVE_INFINITY
+      const until = hasMoved ? Math.min(begin?.until ?? forever, performance.now() + PASS_MS) : forever
+      this.#readTo.set(name, { entry, until })
+    } else {
+      this.#readTo.delete(name)
+    }
+    if (!hasMoved) return this.#readTo.has(name) ? READ_ON_MS : BLOCKED_MS
     // More jobs have room. They follow when those that were moved had time to start.
     return hasMore && swaps.length < room && chars >= mostChars ? SLOT_CHECK_MS : null
   }
