@@ -5,6 +5,7 @@ import { invalidJob } from '../job/errors.ts'
 import { editPayload, type Payload, readPayload } from '../job/payload.ts'
 import { mayKeepResult } from '../job/result.ts'
 import { jidsOf } from '../job/rows.ts'
+import { JID_LOCK, jidLock, readUnique } from '../job/unique.ts'
 import type { Effect, Entry, SetName, Swap } from '../store/contract.ts'
 
 /** An action of a person on a waiting job. */
@@ -30,17 +31,34 @@ export async function addedToQueue(app: AppPort, set: SetName, { text, score }: 
     // A finished job runs again.
     ...(job?.hk_started === undefined ? {} : { hk_started: undefined, hk_result: undefined, hk_progress: undefined }),
   }
-  const promoted = await app.client.promote(Object.keys(edits).length > 0 ? editPayload(text, edits) : text)
+  const own = job && isOver(set) ? await withoutLocksOfLater(app, job, text) : text
+  const promoted = await app.client.promote(Object.keys(edits).length > 0 ? editPayload(own, edits) : own)
   if (!job || promoted === undefined) {
     throw invalidJob(`${nameOf(text)} can't run: delete it`)
   }
-  if (!promoted) return { text, score, to: null, ...effectsOf(app, text, { kind: 'filtered' }) }
+  if (!promoted) return { text, score, to: null, ...effectsOf(app, own, { kind: 'filtered' }) }
   const to = { to: 'queue', queue: promoted.queue, text: promoted.text, end: 'back' } as const
-  const { effects = [] } = effectsOf(app, text, { kind: 'added-to-queue' })
+  const { effects = [] } = effectsOf(app, own, { kind: 'added-to-queue' })
   if (isOver(set)) effects.push(...leftCancellations(job, app.now()))
   // A job that has ended starts over.
   const isKept = mayKeepResult(app.registry.get(job.wrapped ?? job.class))
   return { text, score, to, effects: isKept ? [...effects, { kind: 'delete-result', jid: job.jid }] : effects }
+}
+
+/**
+ * Returns the text of a job that has ended without the locks that a later push with its jid has. The end of the one job would
+ * release those of the other.
+ */
+async function withoutLocksOfLater(app: AppPort, job: Payload, text: string): Promise<string> {
+  const locks = readUnique(job)
+  if (!locks.some(({ key }) => key === jidLock(job.jid))) return text
+  const keys = locks.map(({ key }) => key)
+  const held = await app.store.unique.find(keys, app.now())
+  // A lock with a duration may be the job's own, and no end releases it.
+  const own = locks.filter(({ until }, i) => until === 'time' || held[i]?.holder !== job.jid)
+  if (own.length === locks.length) return text
+  const names = own.map(({ until, key }) => (key === jidLock(job.jid) ? JID_LOCK : `${until}:${key}`))
+  return editPayload(text, { hk_unique: names.join() || undefined })
 }
 
 /** Returns effects that withdraw the cancellations which a killed worker left behind. Otherwise the next worker would drop the job. */

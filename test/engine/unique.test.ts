@@ -36,6 +36,23 @@ test('until-success: a push answers the jid of the job that waits, runs or will 
   expect(await Slow.performAsync('fails', { a: 1, b: 2 })).not.toBe(jid)
 })
 
+test('a dead job that is retried does not release the lock of a later job with the same jid', async () => {
+  const t = bench()
+  const Named = t.hq.job('Named', { retry: 0 }, async () => {
+    throw new Error('no')
+  })
+  await Named.set({ jid: 'order-1' }).performAsync()
+  await t.work()
+  await until(async () => (await t.hq.dead.size()) === 1)
+  const later = Named.set({ jid: 'order-1', queue: 'later' })
+  await later.performAsync()
+  const [dead] = (await t.hq.dead.page()).items
+  expect(await dead?.retry()).toBe(true)
+  await until(async () => (await t.hq.dead.size()) === 1)
+  await later.performAsync()
+  expect(await t.queue('later')).toHaveLength(1)
+})
+
 test.each(['until-start', 'pending'] as const)('%s: the lock is free when the handler runs', async (span) => {
   const t = bench()
   const { Slow, began, open } = slowJob(t, { for: span })
