@@ -1,7 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '#dist/store/open.js'
+import { diagnose } from '#dist/store/postgres/server/diagnosis.js'
+import { readPostgresUrl } from '#dist/store/postgres/server/url.js'
 import { NOW, toQueue } from '../conformance/bench.ts'
 import { Child, promptly } from '../engine/bench.ts'
+import { startAnswerProxy } from './answer-proxy.ts'
 import { type PostgresServer, startPostgres } from './server.ts'
 import { onPostgres } from './suite.ts'
 
@@ -25,6 +28,17 @@ onPostgres('a frozen server', () => {
     child.process.kill('SIGTERM')
     await promptly(15, child.waitFor('closed'))
     expect(await promptly(2, child.exited)).toEqual({ code: 0, signal: null })
+  })
+
+  test('does not keep an examination from ending', async () => {
+    const server = await startPostgres()
+    onTestFinished(() => server.remove())
+    const proxy = await startAnswerProxy(server.url())
+    // The answers after it are held back, too.
+    proxy.hold('pg_is_in_recovery')
+    const findings = await promptly(10, diagnose(readPostgresUrl(proxy.url), 0.5))
+    const failed = findings.filter(({ text }) => text.startsWith('this could not be checked'))
+    expect(failed.map(({ check }) => check)).toEqual(['standby', 'durability', 'connections', 'transactions', 'vacuum'])
   })
 
   test('does not keep a store from closing while a push and a write wait for it', { timeout: 120_000 }, async () => {

@@ -123,9 +123,12 @@ const CHECKS: Record<string, Check<View>> = {
   },
 }
 
-/** @throws STORE_UNREACHABLE, STORE_UNUSABLE when the server can't be examined at all */
-export function diagnose(options: PostgresOptions): Promise<Finding[]> {
-  return onConnection(options, async (client) => {
+/**
+ * A check fails when the server does not answer one of its statements within `seconds`.
+ * @throws STORE_UNREACHABLE, STORE_UNUSABLE when the server can't be examined at all
+ */
+export function diagnose(options: PostgresOptions, seconds = 10): Promise<Finding[]> {
+  const examine = async (client: ClientBase) => {
     const advice = 'Give the user the right to read it, or connect as another user'
     const findings: Finding[] = []
     // One connection answers one question at a time.
@@ -133,5 +136,6 @@ export function diagnose(options: PostgresOptions): Promise<Finding[]> {
       findings.push(...(await runChecks({ [name]: check }, { options, client }, { severity: 'warning', advice })))
     }
     return findings
-  })
+  }
+  return onConnection(options, examine, seconds)
 }

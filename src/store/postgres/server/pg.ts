@@ -28,10 +28,14 @@ export function configOf({ connectionString }: PostgresOptions) {
   return { connectionString, application_name: 'highkiq', keepAlive: true, connectionTimeoutMillis: 5000 }
 }
 
-/** Runs `work` on a connection of its own, whose statements may take any time. */
-export async function onConnection<T>(options: PostgresOptions, work: (client: Client) => Promise<T>): Promise<T> {
+/** Runs `work` on a connection of its own, whose statements may each take `seconds`, by default any time. */
+export async function onConnection<T>(
+  options: PostgresOptions,
+  work: (client: Client) => Promise<T>,
+  seconds?: number,
+): Promise<T> {
   const { Client } = await loadPg()
-  const client = new Client(configOf(options))
+  const client = new Client({ ...configOf(options), ...(seconds ? { query_timeout: seconds * 1000 } : {}) })
   client.on('error', () => {
     // `end` follows.
   })
