@@ -111,6 +111,41 @@ export function settleAndFetch(server: () => RedisServer): void {
     }
   }
 
+  for (const act of ['cut-before', 'cut-after-request', 'cut-before-reply'] as const) {
+    test.concurrent(`the second script of a step, ${act}: the step returns the jobs that the first one fetched`, async (t) => {
+      const stage = await openStage(server(), t)
+      const owner = await openOwner(stage)
+      const texts = Array.from({ length: 250 }, (_, n) => job(n))
+      const settle = (await owner.fetch(...texts)).map((fetched) => done(fetched))
+      const more = [job('a'), job('b')]
+      await stage.push(...more)
+      stage.fault(STEP, 'pass')
+      stage.fault(STEP, act)
+      const { fetched, settled } = await owner.settleAndFetch({ settle, n: 2 })
+      expect(fetched.map(({ text }) => text)).toEqual(more)
+      expect(settled).toEqual([...Array(200).fill('ok'), ...Array(50).fill('unknown')])
+      expect(owner.complaints.splice(0)).toHaveLength(1)
+      await owner.workOff()
+      await census(stage, owner, { handed: [...texts, ...more] })
+    })
+  }
+
+  test.concurrent('jobs that two failed steps were to return are returned in the order in which they were fetched', async (t) => {
+    const stage = await openStage(server(), t)
+    const owner = await openOwner(stage)
+    const texts = [1, 2, 3, 4].map((n) => job(n))
+    await stage.push(...texts)
+    const searched = stage.fault((name, [key]) => name === 'LRANGE' && String(key).includes(':arriving:'), 'pass')
+    stage.fault(STEP, 'cut-before-reply')
+    await owner.loseAnswer({ n: texts.length })
+    await searched.happened
+    stage.fault(STEP, 'cut-before')
+    await Promise.all([owner.loseAnswer({ n: 2 }), owner.loseAnswer({ n: 2 })])
+    await owner.insist({ n: texts.length })
+    expect(owner.handed).toEqual(texts)
+    await owner.workOff()
+  })
+
   for (const { act, applied } of [
     { act: 'cut-before', applied: 0 },
     { act: 'cut-before-reply', applied: 1 },

@@ -54,7 +54,9 @@ export class TestOwner {
       throw thrown
     })
     for (const [i, said] of answer.settled.entries()) {
-      if (said !== 'ok') this.fenced.push(settlements[i] as Settlement)
+      const settlement = settlements[i] as Settlement
+      if (said === 'unknown') this.#unanswered.push(settlement)
+      else if (said !== 'ok') this.fenced.push(settlement)
     }
     this.#receive(answer.fetched)
     if (answer.fenced || answer.problem) this.complaints.push(answer.problem ?? 'fenced')

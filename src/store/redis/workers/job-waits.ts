@@ -138,7 +138,7 @@ export class JobWaits {
       if (!owner.waits.delete(wait)) return
       if (wait.onEnd) wait.onEnd(job, thrown)
       else if (job) {
-        owner.undelivered.push(job)
+        owner.addUndelivered(job)
         this.#events.undelivered(owner, 0)
       }
     }
@@ -200,7 +200,7 @@ export class JobWaits {
       this.#events.requeue(owner)
     } else if (answer.version !== owner.version) {
       // A job was cancelled since the last settleAndFetch: the next one reports that and returns this job.
-      owner.undelivered.push(job)
+      owner.addUndelivered(job)
       this.#events.undelivered(owner, signal.isStopped ? 0 : undefined)
     } else {
       return job

@@ -66,7 +66,7 @@ export class LostAnswers {
       for (const [i, ticket] of some.entries()) {
         const bytes = held[i]
         if (!bytes || owner.jobs.has(String(ticket))) continue
-        owner.undelivered.push(owner.hold(queue, ticket, this.#server.texts.read(bytes)))
+        owner.addUndelivered(owner.hold(queue, ticket, this.#server.texts.read(bytes)))
       }
     }
   }
@@ -83,7 +83,7 @@ export class LostAnswers {
       const text = texts.read(bytes)
       const left = known.get(text) ?? 0
       if (left > 0) known.set(text, left - 1)
-      else owner.undelivered.push(owner.arrived(queue, text))
+      else owner.addUndelivered(owner.arrived(queue, text))
     }
   }
 }

@@ -65,8 +65,8 @@ export class Owner {
   /** The tickets of settled arrivals that the server need not remember any more, by queue. */
   readonly settledArrivals = new Map<string, number[]>()
   /**
-   * Fetched jobs that no call has returned, because an answer was lost or nobody waited. The next settleAndFetch returns them, or
-   * they are requeued.
+   * Fetched jobs that no call has returned, because an answer was lost or nobody waited, the oldest ticket first. The next
+   * settleAndFetch returns them, or they are requeued.
    */
   undelivered: FetchedJob[] = []
   /** Jobs that this process moves back to their queues; some may have arrived there already. */
@@ -117,6 +117,12 @@ export class Owner {
   /** Returns at most `n` tickets for a call to remove on the server. A caller whose call fails adds them again. */
   drainSettledArrivals(queue: string, n: number): number[] {
     return this.settledArrivals.get(queue)?.splice(0, n) ?? []
+  }
+
+  /** Adds fetched jobs that no call has returned, in the order in which they were fetched. */
+  addUndelivered(...jobs: readonly FetchedJob[]): void {
+    this.undelivered.push(...jobs)
+    this.undelivered.sort((a, b) => Number(a.ticket) - Number(b.ticket))
   }
 
   /** Returns at most `n` undelivered jobs of these queues, in the order of the queues. */

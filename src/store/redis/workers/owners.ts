@@ -55,7 +55,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
     this.#leases = leases
     this.#tasks = tasks
     const connection = () => this.#connect()
-    this.#script = new SettleAndFetchScript(server, connection, pauses)
+    this.#script = new SettleAndFetchScript(server, connection, pauses, () => this.#lost())
     this.#waits = new JobWaits(server, pauses, priorities, {
       lost: () => this.#lost(),
       undelivered: (owner, ms = REQUEUE_MS) => this.#after(ms, () => this.#requeue(owner)),
@@ -79,17 +79,12 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
     const { owner, queues } = prepared
     if (!owner) return fencedAnswer(step)
     const { version } = owner
-    try {
-      const answer = await this.#script.run(owner, { ...step, fetch: { queues, n: step.fetch.n } })
-      if (answer.cancellations !== version) this.#priorities.expire()
-      if (answer.fenced) this.#fenced(owner)
-      // The caller learns of new cancellations by this answer. The answer to a requeue of the store reaches no caller.
-      else owner.version = answer.cancellations
-      return answer
-    } catch (thrown) {
-      this.#lost()
-      throw thrown
-    }
+    const answer = await this.#script.run(owner, { ...step, fetch: { queues, n: step.fetch.n } })
+    if (answer.cancellations !== version) this.#priorities.expire()
+    if (answer.fenced) this.#fenced(owner)
+    // The caller learns of new cancellations by this answer. The answer to a requeue of the store reaches no caller.
+    else owner.version = answer.cancellations
+    return answer
   }
 
   /** Returns what a step is sent with; undefined when something must be read first, or when an earlier step waits. */
@@ -279,7 +274,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
       .prepare(step)
       .then(() => this.#script.run(owner, step))
       .catch(() => undefined)
-    const back = new Set(asked.filter((_, i) => answer && answer.settled[i] !== 'error'))
+    const back = new Set(asked.filter((_, i) => answer?.settled[i] === 'ok' || answer?.settled[i] === 'fenced'))
     owner.requeued = owner.requeued.filter((job) => !back.has(job))
     if (owner.requeued.length > 0 && !owner.left) this.#after(REQUEUE_MS, () => this.#requeue(owner))
   }

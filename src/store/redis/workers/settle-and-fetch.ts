@@ -5,6 +5,7 @@
  */
 
 import { isAscii } from 'node:buffer'
+import { messageOf } from '../../../job/errors.ts'
 import { baseQueue } from '../../../job/priority.ts'
 import { fencedAnswer } from '../../contract/fenced-answer.ts'
 import {
@@ -37,11 +38,14 @@ export class SettleAndFetchScript {
   readonly #server: Server
   readonly #connection: () => Connection
   readonly #pauses: Pauses
+  readonly #onFailed: () => void
 
-  constructor(server: Server, connection: () => Connection, pauses: Pauses) {
+  /** `onFailed` is called when a script has failed. The server may have carried it out. */
+  constructor(server: Server, connection: () => Connection, pauses: Pauses, onFailed: () => void) {
     this.#server = server
     this.#connection = connection
     this.#pauses = pauses
+    this.#onFailed = onFailed
   }
 
   /** Whether a step needs no `prepare`: there is a connection, and the step names no task. */
@@ -59,7 +63,10 @@ export class SettleAndFetchScript {
     await this.#server.loadTasks(tasksOf([...started, ...others, ...branches]))
   }
 
-  /** Sends a step that was prepared. `owner` may hold jobs of all queues of the step. */
+  /**
+   * Sends a step that was prepared. `owner` may hold jobs of all queues of the step. When a part fails after others have fetched
+   * jobs and recorded all starts, the settlements of that part and of the later ones answer `unknown`.
+   */
   async run(owner: Owner, step: SettleAndFetch): Promise<SettleAndFetchAnswer> {
     const { fetch, settlements, started } = step
     const connection = this.#connection()
@@ -72,15 +79,27 @@ export class SettleAndFetchScript {
       fetched,
       cancellations: 0,
     }
+    const answered = { parts: 0, started: 0, settlements: 0 }
     try {
       for (const part of this.#parts(owner, step, fetch.n - undelivered)) {
-        if (await this.#call(connection, owner, step, part, answer)) continue
-        owner.forget()
-        return fencedAnswer(step)
+        if (!(await this.#call(connection, owner, step, part, answer))) {
+          owner.forget()
+          return fencedAnswer(step)
+        }
+        answered.parts++
+        answered.started += part.started.length
+        answered.settlements += part.settlements.length
       }
     } catch (thrown) {
-      this.#undo(owner, step, answer)
-      throw thrown
+      this.#onFailed()
+      const areStarted = answered.started === started.filter((one) => !hasOnlyRecords(one)).length
+      if (answered.parts === 0 || !areStarted || fetched.length === 0) {
+        this.#undo(owner, step, answer)
+        throw thrown
+      }
+      // The fetched jobs are returned at once, so that those of later steps do not overtake them.
+      answer.settled.fill('unknown', answered.settlements)
+      answer.problem = messageOf(thrown)
     }
     if (undelivered > 0) sortByQueue(fetched, fetch.queues)
     return answer
@@ -88,7 +107,7 @@ export class SettleAndFetchScript {
 
   /** After a failed part the caller repeats the whole step, so the answers of the earlier parts are kept here. */
   #undo(owner: Owner, { settlements }: SettleAndFetch, { settled, fetched }: SettleAndFetchAnswer): void {
-    owner.undelivered.unshift(...fetched)
+    owner.addUndelivered(...fetched)
     for (const [at, { queue, ticket }] of settlements.entries()) {
       if (settled[at] !== 'ok') continue
       owner.jobs.set(ticket, { queue, ticket: Number(ticket), arrival: undefined, isUncertain: true, call: 0 })
