@@ -117,6 +117,63 @@ test('one slot runs jobs in the order of the queue although the answers of two c
   expect(ran.all).toEqual(Array.from({ length: QUICK }, (_, n) => n))
 })
 
+test('jobs of a call start after those of an earlier one although a call between them failed', async () => {
+  const t = bench()
+  const CALL = 20
+  const ran = new Collector<number>()
+  const J = t.hq.job('J', { queue: 'a' }, async (_ctx, n: number) => ran.add(n))
+  await J.performBulk(Array.from({ length: 3 * CALL }, (_, n) => [n]))
+  Object.defineProperty(t.hq.store, 'maxConcurrentCalls', { value: 3 })
+  const { workers } = t.hq.store
+  const settleAndFetch = workers.settleAndFetch.bind(workers)
+  const { opened, open } = gate()
+  let fetches = 0
+  workers.settleAndFetch = async (owner, step) => {
+    const number = step.fetch.n > 0 ? ++fetches : 0
+    if (number === 2) throw new Error('no answer')
+    const answer = await settleAndFetch(owner, step)
+    if (number === 1) await opened
+    // The worker reads this answer before the first one.
+    if (number === 3) setImmediate(open)
+    return answer
+  }
+  await t.work({ queues: ['a'], concurrency: 3 * CALL })
+  await ran.atLeast(3 * CALL)
+  expect(ran.all).toEqual(Array.from({ length: 3 * CALL }, (_, n) => n))
+})
+
+test('jobs of a call start after those of an earlier one for which new cancellations could not be read', async () => {
+  const t = bench()
+  const CALL = 20
+  const ran = new Collector<number>()
+  const J = t.hq.job('J', { queue: 'a' }, async (_ctx, n: number) => ran.add(n))
+  await J.performBulk(Array.from({ length: 2 * CALL }, (_, n) => [n]))
+  Object.defineProperty(t.hq.store, 'maxConcurrentCalls', { value: 2 })
+  const { workers, cancellations } = t.hq.store
+  const settleAndFetch = workers.settleAndFetch.bind(workers)
+  const since = cancellations.since.bind(cancellations)
+  const { opened, open } = gate()
+  let fetches = 0
+  let failures = 0
+  cancellations.since = async (version) => {
+    if (fetches < 2 || failures++ > 0) return since(version)
+    throw new Error('no answer')
+  }
+  workers.settleAndFetch = async (owner, step) => {
+    const number = step.fetch.n > 0 ? ++fetches : 0
+    if (number === 2) await cancellations.request('another', Date.now())
+    const answer = await settleAndFetch(owner, step)
+    if (number === 1) await opened
+    // The worker reads this answer, with the new version, before the first one.
+    if (number === 2) setImmediate(open)
+    return answer
+  }
+  await t.work({ queues: ['a'], concurrency: 2 * CALL })
+  await ran.atLeast(2 * CALL)
+  expect(failures).toBeGreaterThan(0)
+  expect(ran.all).toEqual(Array.from({ length: 2 * CALL }, (_, n) => n))
+})
+
 test('one slot runs large jobs, of which an answer has only some, in the order of the queue', async () => {
   const t = bench()
   const ran = new Collector<number>()

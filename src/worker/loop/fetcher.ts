@@ -28,12 +28,8 @@ interface Sent extends Drained {
   isRecorded?: boolean
   /** The version of the cancellations that the worker knew. The call removes those of the jobs that it ends. */
   knownVersion?: number
-  /** The call sent before this one; undefined once this call's jobs are in the slots. */
-  before: Sent | undefined
-  /** True once the jobs of the call are in the slots, or it has none. */
-  hasFetched: boolean
-  /** Called when `hasFetched` becomes true. */
-  onFetched?: () => void
+  /** Called when the jobs of all calls that were sent before this one are in the slots. */
+  onFirst?: () => void
 }
 
 /** The store waits for jobs at most this long before it is asked again. */
@@ -49,10 +45,8 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   readonly #options: FetcherOptions
   readonly #buffer: SettlementBuffer
   readonly #slots: Slots
-  /** The number of jobs that the calls under way may fetch, until the slots have them. */
-  #wanted = 0
-  /** The last call that was sent, until its jobs are in the slots. */
-  #last: Sent | undefined
+  /** The calls that fetch, in the order in which they were sent, until their jobs are in the slots. */
+  readonly #fetching: Sent[] = []
   /**
    * Jobs that were fetched ahead are requeued: `waiting` for the calls that fetch and for the end of the wait for jobs, `ready`
    * for the next call, and `sent` until it is answered. Meanwhile no call fetches, so that the jobs keep their order. `blocking`
@@ -167,12 +161,11 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     const size = Math.max(Math.ceil((this.#options.concurrency + this.#slots.prefetch.limit) / calls), MIN_BATCH)
     const n = Math.min(this.#free, size)
     if (n === 0 && this.#buffer.isEmpty) return undefined
-    this.#wanted += n
     const requeues = this.#requeuing === 'ready'
     if (requeues) this.#requeuing = 'sent'
-    const drained = this.#buffer.drain(requeues ? undefined : size)
-    this.#last = { ...drained, owner: this.#options.owner(), n, requeues, before: this.#last, hasFetched: false }
-    return this.#last
+    const sent = { ...this.#buffer.drain(requeues ? undefined : size), owner: this.#options.owner(), n, requeues }
+    if (n > 0) this.#fetching.push(sent)
+    return sent
   }
 
   protected override send(sent: Sent): Promise<SettleAndFetchAnswer> {
@@ -224,7 +217,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
 
   /** Resolves with whether the store could settle all jobs; `lost` when the jobs belong to other workers by now. */
   async #applyAnswer(sent: Sent, answer: SettleAndFetchAnswer): Promise<boolean | 'lost'> {
-    const { owner, n, before } = sent
+    const { owner, n } = sent
     const { cancellations, control } = this.engine
     // The lease was lost during the call: its jobs belong to other workers.
     if (!this.#isOwner(owner)) {
@@ -242,9 +235,9 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     const areKnown = !control.isBehind && cancellations.version === sent.knownVersion
     if (!areKnown) for (const jid of endedJobs(sent, answer)) this.#ended.add(jid)
     // Jobs start in the order in which they were fetched. Answers that arrive together may be read in any order.
-    if (before && !before.hasFetched) {
+    if (n > 0 && this.#fetching[0] !== sent) {
       await new Promise<void>((resolve) => {
-        before.onFetched = resolve
+        sent.onFirst = resolve
       })
       if (!this.#isOwner(owner)) return 'lost'
     }
@@ -258,11 +251,10 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
 
   /** Notes that the slots have the jobs of a call, or that it has none. */
   #noteFetched(sent: Sent): void {
-    this.#wanted -= sent.n
-    sent.before = undefined
-    sent.hasFetched = true
-    sent.onFetched?.()
-    if (this.#last === sent) this.#last = undefined
+    const at = this.#fetching.indexOf(sent)
+    if (at < 0) return
+    this.#fetching.splice(at, 1)
+    if (at === 0) this.#fetching[0]?.onFirst?.()
   }
 
   /** Records the events of a call that took so long that a recording may have been confirmed meanwhile. */
@@ -289,7 +281,9 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   get #free(): number {
     const { running, prefetch, state } = this.#slots
     if (state !== 'open' || this.#requeuing !== 'no' || this.#waiting) return 0
-    return Math.max(this.#options.concurrency - running.size + prefetch.limit - prefetch.size - this.#wanted, 0)
+    let free = this.#options.concurrency - running.size + prefetch.limit - prefetch.size
+    for (const { n } of this.#fetching) free -= n
+    return Math.max(free, 0)
   }
 
   /**
@@ -298,7 +292,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
    */
   #askRequeuePrefetched(): void {
     if (this.#requeuing === 'sent') return
-    if (this.#wanted > 0 || this.#waiting) {
+    if (this.#fetching.length > 0 || this.#waiting) {
       if (this.#requeuing !== 'blocking') this.#requeuing = this.#slots.prefetch.size > 0 ? 'blocking' : 'waiting'
     } else if (this.#slots.requeuePrefetched()) this.#requeuing = 'ready'
     else if (this.#requeueWaits) this.#requeuing = 'no'
@@ -337,10 +331,20 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     try {
       await this.engine.control.refresh()
     } catch (thrown) {
-      if (this.#isOwner(owner)) this.#slots.requeue(fetched)
+      if (fetched.length > 0 && this.#isOwner(owner)) this.#requeueFetched(fetched)
       throw thrown
     }
     return this.#isOwner(owner)
+  }
+
+  /** Requeues the jobs of a call, and first those of later calls. Meanwhile no job starts, so that no newer one starts earlier. */
+  #requeueFetched(fetched: readonly FetchedJob[]): void {
+    if (this.#slots.state !== 'open') {
+      this.#slots.requeue(fetched)
+      return
+    }
+    for (const job of fetched) this.#slots.prefetch.add(job)
+    this.#askRequeuePrefetched()
   }
 
   /**
