@@ -1,4 +1,4 @@
-/** Quiet hours: spans of the clock on the wall in which nothing is sent. */
+/** Quiet hours: spans of local time in which nothing is sent. */
 
 import { invalidOption } from '../job/errors.ts'
 import { checkOptions, type OptionRule } from '../job/options.ts'
@@ -59,7 +59,7 @@ export function checkTimeZone(where: string, timeZone: string): void {
 /** Whether one of the spans contains this time, in milliseconds since 1970. */
 export function isQuiet(spans: readonly QuietHours[], timeZone: string, now: number): boolean {
   if (spans.length === 0) return false
-  const { day, time } = wallClock(timeZone, now)
+  const { day, time } = localTime(timeZone, now)
   const before = (day + 6) % 7
   return spans.some(({ from, to, days = DAYS }) => {
     const begins = (on: number) => days.includes(DAYS[on] as (typeof DAYS)[number])
@@ -69,7 +69,7 @@ export function isQuiet(spans: readonly QuietHours[], timeZone: string, now: num
 }
 
 /** Returns the day of the week, 0 for Sunday, and the time of the day in a time zone. */
-function wallClock(timeZone: string, now: number): { day: number; time: string } {
+function localTime(timeZone: string, now: number): { day: number; time: string } {
   const format = new Intl.DateTimeFormat('en-GB', {
     ...{ timeZone, hourCycle: 'h23', weekday: 'short', hour: '2-digit', minute: '2-digit' },
   })

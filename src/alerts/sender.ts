@@ -127,7 +127,7 @@ export class AlertSender extends Maintenance {
     await written
   }
 
-  /** What this process has seen may be old when it leads again. */
+  /** Drops what this process has seen, because it may be old when this process is the leader again. */
   #forget(): void {
     if (this.#stored === undefined) return
     this.#stored = undefined
@@ -135,7 +135,7 @@ export class AlertSender extends Maintenance {
     this.#watch = new Watch(this.#plan.afterMs)
   }
 
-  /** A problem that is not among the worst is not over, so the finder lists them all. */
+  /** Returns a finder that lists all alerts: one that only another limit leaves out would count as over. */
   #newFinder() {
     return alertFinder(this.#app, { most: Number.POSITIVE_INFINITY, reads: this.#reads })
   }
@@ -150,7 +150,7 @@ export class AlertSender extends Maintenance {
     for (let n = 0; n < WRITES; n++) if (await this.#write(change(await this.#read()))) return
   }
 
-  /** Writes the state if nobody has changed it since it was read. Otherwise it returns false, and reads what is there. */
+  /** Writes the state unless another process has changed it since the last read. Then it reads that state: false. */
   async #write(state: AlertState): Promise<boolean> {
     const text = writeState(state)
     const isSame = text === this.#stored

@@ -48,7 +48,7 @@ test('when the clock is set back, a problem that lasts is sent, and one that is 
   expect(watch.problemsAfter(open, new Map(), at(61_000))[key]).toMatchObject({ over: 61_000 })
 })
 
-test('a target that fails for long keeps at most 200 problems that are over, and no other target waits for it', () => {
+test('at most 200 problems that are over are kept for a target that fails for long', () => {
   let state = emptyState()
   const watch = new Watch(0)
   for (let n = 0; n < 5; n++) {

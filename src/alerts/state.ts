@@ -133,7 +133,7 @@ function openOf(problems: AlertState['problems'], level: Alert['level']): number
   return Object.values(problems).filter(({ over, alert }) => over === null && alert.level === level).length
 }
 
-/** When the clock was set back, the time counts from now on. */
+/** Returns since when each key is present. After the clock was set back, that is now at the latest. */
 function sinceOf(before: ReadonlyMap<string, number>, keys: readonly string[], now: number): Map<string, number> {
   return new Map(keys.map((key) => [key, Math.min(before.get(key) ?? now, now)]))
 }

@@ -96,7 +96,7 @@ export class BatchMaintenance extends Maintenance {
     if (this.#pace.isDue) await this.#pace.run(() => this.#walk())
   }
 
-  /** A batch that was cancelled since the last round does not wait. Only passes that repeat earlier ones are spaced. */
+  /** Continues to cancel batches: at once if one was cancelled since the last pass, otherwise at the pace of walks. */
   async #continueCancelling(): Promise<void> {
     const { store } = this.#app
     const cancelling = new Set<string>()
@@ -136,7 +136,8 @@ export class BatchMaintenance extends Maintenance {
     }
     const isConfirmed = [...suspects].every(([key, progressAt]) => this.#suspects.get(key) === progressAt)
     this.#suspects = suspects
-    // The next walk must come soon: if this worker stops before it, its suspects are lost. Nor does a batch whose check failed wait.
+    // The next walk must come soon while suspects are not confirmed, because they are lost if this worker stops. It
+    // must also come soon after the check of a batch has failed.
     return isConfirmed && this.#checkRunner.pausing === 0 ? 'done' : 'unconfirmed'
   }
 
@@ -236,8 +237,8 @@ function effectOf(
   member: string,
   change: MemberChange,
 ): BatchEffect {
-  const place = children.findIndex(({ jid }) => jid === member)
+  const index = children.findIndex(({ jid }) => jid === member)
   const text = JSON.stringify({ failed: { message: 'the job was not found any more' } })
-  const isNoted = change === 'failed' && place >= 0
-  return { kind: 'batch', bid, member, change, note: isNoted ? { key: String(place), text } : undefined }
+  const isNoted = change === 'failed' && index >= 0
+  return { kind: 'batch', bid, member, change, note: isNoted ? { key: String(index), text } : undefined }
 }

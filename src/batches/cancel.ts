@@ -79,7 +79,8 @@ async function requestAll({ store, now }: Canceller, first: readonly string[], m
     const isDropped = await store.batches.cancel(bid, now())
     const record = await store.batches.find(bid)
     const parent = parents.get(bid)
-    // A batch that is not being cancelled has ended, so its parent was pushed. If it is, another call has dropped the parent.
+    // If the batch is not being cancelled, it has ended and its parent was pushed. Otherwise another call has dropped
+    // the parent.
     const isPushed = parent !== undefined && !isDropped && !record?.cancelling
     if (isPushed) await store.cancellations.request(parent, now())
     if (isDropped || isPushed) jobs++

@@ -34,13 +34,13 @@ import {
 /** How a job went to the dead set, as its payload and its parent's notes say. */
 const CHILD_FAILED = { class: 'ChildFailed', message: 'a child of this job is dead, or ended without success' }
 
-/** The batch whose function runs. */
+/** The batch that the function of `hq.batch` gets, and to which its pushes are added. */
 export interface OpenBatch {
   readonly bid: string
   /**
-   * By jid: the jobs that were dropped because a job, the value, has their lock: another one, or itself by an earlier push. Empty
-   * until the call has resolved, and in a batch inside another one, whose batch has them. Some are missing when an answer of the
-   * store was lost and the batch was sent again.
+   * The unique jobs that were dropped, by jid; the value is the jid of the job that has the lock: another job, or the
+   * same job by an earlier push. Empty until the call has resolved. Those of a nested batch are in the map of the outer
+   * one. Some are missing when an answer of the store was lost and the batch was sent again.
    */
   readonly dropped: ReadonlyMap<string, string>
 }

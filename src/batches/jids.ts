@@ -1,4 +1,7 @@
-/** The jids of jobs that a batch pushes: its bid, and eight digits that no row of a task has, and no hold of a batch. A parent in a flow is one. */
+/**
+ * The jids of jobs that a batch pushes: callbacks, and the parent in a flow. Each is the bid and eight digits that no
+ * row of a task and no placeholder of a batch has.
+ */
 
 import { isBid } from '../job/payload.ts'
 import type { BatchReader } from '../store/contract.ts'

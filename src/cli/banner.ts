@@ -43,7 +43,10 @@ export function banner(
   return `${styleText('cyan', ART, { stream: out })}\n\n${lines.map((line) => `  ${line}`).join('\n')}\n\n`
 }
 
-/** Sets the process title every second: `highkiq 1.2.3 shop [3 of 10 busy] stopping`, plus what the app adds. Returns the function that stops it. */
+/**
+ * Sets the process title every second: `highkiq 1.2.3 shop [3 of 10 busy] stopping`, plus the text that the app adds.
+ * Returns the function that stops this.
+ */
 export function keepTitle(hq: Highkiq, worker: Worker, tag: string): () => void {
   let stopping = ''
   const set = () => {

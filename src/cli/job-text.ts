@@ -7,7 +7,7 @@ import type { JobView, LimitView } from './job.ts'
 import { limitName } from './limit-name.ts'
 import { count, pairs, plain, time } from './output.ts'
 
-const PLACES: Record<JobState, string> = {
+const STATE_TEXTS: Record<JobState, string> = {
   queued: 'waits in its queue',
   running: 'running',
   scheduled: 'scheduled',
@@ -29,7 +29,7 @@ export function textOf(view: JobView): string {
   const args = job?.displayArgs ?? event?.args
   const rows: [string, string | null | undefined | false][] = [
     ['jid', jid],
-    ['state', worker?.dead ? ORPHANED : PLACES[state]],
+    ['state', worker?.dead ? ORPHANED : STATE_TEXTS[state]],
     ['job', job?.displayClass ?? event?.job],
     ['queue', job && (job.priority > 0 ? `${job.queue} (priority ${job.priority})` : job.queue)],
     ['arguments', args?.map((one) => stringifyJson(one)).join(', ')],

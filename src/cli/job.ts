@@ -13,7 +13,7 @@ export type LimitView = Pick<LimitInfo, 'id' | 'kind' | 'name' | 'position' | 'k
 export interface JobView {
   jid: string
   state: JobState
-  /** The job without its arguments' secrets, as in lists; null when only traces of it are left. */
+  /** The job as lists show it, without secret arguments; null when the store no longer has its payload. */
   job: JobRecord | null
   /** When it is due, died or finished. */
   at: Date | null

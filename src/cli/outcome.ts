@@ -120,9 +120,9 @@ export function rowOf({ number, index }: TaskEvent): number {
 /** Returns the last message of a row; for a row that waits for a retry, also the error before it. */
 export function reasonOf({ messages, code, status }: TaskEvent): string {
   const texts = messages.map(({ text }) => text).filter((text) => text !== 'working')
-  const said = texts.at(-1)?.startsWith('waiting for retry') ? texts.slice(-2).join('; ') : texts.at(-1)
-  if (said === undefined) return code ?? status
-  return plain(code ? `${said} [${code}]` : said)
+  const last = texts.at(-1)?.startsWith('waiting for retry') ? texts.slice(-2).join('; ') : texts.at(-1)
+  if (last === undefined) return code ?? status
+  return plain(code ? `${last} [${code}]` : last)
 }
 
 function tookOf({ runAt, finishedAt }: TaskStatus): string {

@@ -19,9 +19,9 @@ export interface ExamineOptions {
 export interface View extends Pick<ExamineOptions, 'app' | 'lockKey'> {
   hq: Highkiq
   processes: readonly Process[]
-  /** Processes whose leases and heartbeats continue. */
+  /** The processes that hold a lease and send heartbeats. */
   live: readonly Process[]
-  /** The owners whose leases go on. */
+  /** The owners that hold a lease. */
   owners: ReadonlySet<string>
   queues: readonly QueueSummary[]
 }

@@ -1,4 +1,4 @@
-/** Locks and batches that wait for jobs which are nowhere. */
+/** Locks and batches that wait for jobs that are in no queue and no job set. */
 
 import type { Highkiq } from '../index.ts'
 import { hasCode } from '../job/errors.ts'
@@ -53,7 +53,7 @@ export const locks: Check = async ({ hq, app, lockKey }) => {
     lockKey(key) === key ? `; to do it now: highkiq locks release ${quoted(key)} ${quoted(holder)}${app}` : ''
   const found = each(lost, ({ key, holder }) => ({
     severity: 'warning',
-    text: `job ${holder} has the lock ${lockKey(key)}, but is in no queue or set: pushes of the same unique job are refused`,
+    text: `job ${holder} has the lock ${lockKey(key)}, but is in no queue and no job set: pushes of the same unique job are refused`,
     advice: `A running worker releases it within minutes${releaseNow(key, holder)}`,
   }))
   return found.length > 0
@@ -82,7 +82,7 @@ export const batches: Check = async ({ hq, app }) => {
   const { lost, searched } = await withoutJob(hq, members.flat(), ({ jid }) => jid)
   const found = each(lost, ({ batch, jid }) => ({
     severity: 'warning',
-    text: `batch ${batch.bid} has made no progress for ${duration((hq.now() - batch.progressAt) / 1000)}, and its job ${jid} is nowhere`,
+    text: `batch ${batch.bid} has made no progress for ${duration((hq.now() - batch.progressAt) / 1000)}, and its job ${jid} is in no queue and no job set`,
     advice: `A running worker ends such jobs within minutes; see highkiq batches show ${quoted(batch.bid)}${app}`,
   }))
   if (found.length > 0) return found

@@ -6,18 +6,19 @@ import { serves } from '../inspect/process.ts'
 import { all } from '../job/json.ts'
 import { plural } from '../job/plural.ts'
 
-export function hasLease(owners: ReadonlySet<string>, { identity }: Process): boolean {
+/** Returns whether a process holds a lease. `owners` are the owners that hold one. */
+export function holdsLease(owners: ReadonlySet<string>, { identity }: Process): boolean {
   return [...owners].some((owner) => owner.startsWith(identity))
 }
 
-/** Returns all processes, and those whose leases and heartbeats go on. `owners` are those whose leases go on. */
+/** Returns all processes, and those that hold a lease and send heartbeats. `owners` are the owners that hold one. */
 export async function liveProcesses(
   hq: Highkiq,
   owners: ReadonlySet<string>,
 ): Promise<{ processes: Process[]; live: Process[] }> {
   const processes = await all(hq.processes())
   const isLive = (process: Process) =>
-    process.stateAt(hq.now()) !== 'silent' && (!process.ours || hasLease(owners, process))
+    process.stateAt(hq.now()) !== 'silent' && (!process.ours || holdsLease(owners, process))
   return { processes, live: processes.filter(isLive) }
 }
 

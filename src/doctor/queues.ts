@@ -1,4 +1,4 @@
-/** Queues that nobody serves, that wait too long, or that are paused. */
+/** Queues that no worker serves, that are paused, or whose jobs wait for long while they grow. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { workCommand } from '../app/unserved-queues.ts'

@@ -1,4 +1,4 @@
-/** Tracked tasks and ordered queues that do not go on. */
+/** Tracked tasks that make no progress or are paused, and ordered queues whose due ids no worker runs. */
 
 import { workCommand } from '../app/unserved-queues.ts'
 import { count, duration } from '../job/plural.ts'
@@ -22,7 +22,7 @@ export const tasks: Check = async ({ hq, app }) => {
       advice: `${show(id)} says how to resume it`,
     })),
   ]
-  return found.length > 0 ? found : ok(`${count(running)} running, none stands still`)
+  return found.length > 0 ? found : ok(`${count(running)} running, none without progress`)
 }
 
 export const ordered: Check = async ({ hq, app }) => {

@@ -1,4 +1,4 @@
-/** Finds the jobs of workers that died, and which owners live. */
+/** Finds the jobs of workers that died, and the owners that hold a lease. */
 
 import { readPayload } from '../job/payload.ts'
 import type { Store } from '../store/contract.ts'
@@ -15,7 +15,7 @@ export interface Orphans {
   queues: string[]
 }
 
-/** Returns the owners whose leases go on. */
+/** Returns the owners that hold a lease. */
 export async function liveOwners(store: Store): Promise<Set<string>> {
   const leases = await store.workers.leases()
   return new Set(leases.flatMap(({ owner, ended, claimed }) => (ended || claimed ? [] : [owner])))

@@ -97,7 +97,7 @@ export class Batch implements Running {
     } catch (thrown) {
       if (this.isLost) return []
       try {
-        // A batch of several ids discards none of them.
+        // In a batch of several ids a Discard counts as a failure, because it does not say which id it is about.
         jobLog?.threw(this, this.ids.length > 1 && verdictOf(thrown) === 'discard' ? undefined : thrown)
         return this.#failed(thrown)
       } catch {
@@ -161,37 +161,37 @@ export class Batch implements Running {
     const { failures } = thrown as { failures?: unknown }
     const named = new Map<string, unknown>()
     const wrong = (what: string) => {
-      const text = `BatchFailure ${what}: give a Map of id → error, with ids of the batch; until then all of it has failed`
+      const text = `BatchFailure ${what}: give a Map of id → error, with ids of the batch; all ids of this one failed`
       return { named, mistake: new HighkiqError('INVALID_OPTION', text, undefined, { cause: thrown }) }
     }
     if (!(failures instanceof Map)) return wrong(`got ${shown(failures)}`)
     if (failures.size === 0) return wrong('got an empty Map')
-    const strangers: string[] = []
+    const otherIds: string[] = []
     for (const [key, error] of failures) {
       const id = String(key)
       if (this.ids.some((one) => one.id === id)) named.set(id, error)
-      else strangers.push(id)
+      else otherIds.push(id)
     }
-    return strangers.length === 0
+    return otherIds.length === 0
       ? { named }
-      : wrong(`names what is no id of the batch (${idFields(strangers).ids.join(', ')})`)
+      : wrong(`names what is no id of the batch (${idFields(otherIds).ids.join(', ')})`)
   }
 
   /**
-   * Ends each id: `usual` applies to ids that did not fail, and `isNamed` tells whether an error is about one id
-   * alone.
+   * Returns how each id ended. Ids without a failure end as `usual`. `isNamed` tells whether an error belongs to this
+   * id alone, and not to the whole batch.
    */
   #ends(usual: OrderedEnd, failures: ReadonlyMap<string, unknown>, isNamed = (_id: string) => true): OrderedEnd[] {
     const failed: Failed[] = []
     const discarded: string[] = []
-    const ends = this.ids.map((taken) => {
-      const { id } = taken
+    const ends = this.ids.map((fetched) => {
+      const { id } = fetched
       if (!failures.has(id)) return usual
-      if (this.#cancelled?.has(taken.ticket)) return CANCELLED
+      if (this.#cancelled?.has(fetched.ticket)) return CANCELLED
       const error = failures.get(id)
-      const end = this.#endOf(taken, error, isNamed(id))
+      const end = this.#endOf(fetched, error, isNamed(id))
       if (end === CANCELLED) discarded.push(id)
-      if (end.kind === 'failed' || end.kind === 'dead') this.#add(failed, taken, error, end)
+      if (end.kind === 'failed' || end.kind === 'dead') this.#collect(failed, fetched, error, end)
       return end
     })
     for (const one of failed) this.#report(one)
@@ -200,7 +200,7 @@ export class Batch implements Running {
   }
 
   /** Collects ids that failed in the same way, so that they are logged in one line. */
-  #add(failed: Failed[], { id, retryCount }: FetchedBatch, error: unknown, end: OrderedEnd): void {
+  #collect(failed: Failed[], { id, retryCount }: FetchedBatch, error: unknown, end: OrderedEnd): void {
     const attempt = retryCount + 2
     const at = end.kind === 'failed' ? end.state.performIn : undefined
     const same = failed.find(
@@ -282,13 +282,13 @@ interface Failed {
 
 const NONE: ReadonlyMap<string, unknown> = new Map()
 
-/** `retryIn` may return a time that no Date can hold. */
+/** Formats a time for the log. `retryIn` may have returned a number that is too large for a Date. */
 function timeOf(seconds: number): string {
   const at = new Date(seconds * 1000)
   return Number.isNaN(at.getTime()) ? `${seconds} s since 1970` : at.toISOString()
 }
 
-/** Returns what of an id dies: its first payload. */
+/** Returns the death of an id. Only its first payload goes to the morgue. */
 export function deathOf({ id, payloads }: FetchedBatch, error: string): OrderedDeath {
   const [first] = payloads
   return { id, payloads: first ? [scoredValue(first)] : [], error }

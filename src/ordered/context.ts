@@ -25,7 +25,7 @@ export class OrderedBatchInfo {
     this.#ids = ids
   }
 
-  /** The ids, with scores, retries and errors; read when it is first asked for. */
+  /** The ids of the batch with their payloads, scores, retries and errors. */
   get batch(): readonly OrderedEntry[] {
     this.#batch ??= this.#ids.map(({ id, payloads, performIn, retryCount, error }) => ({
       id,
@@ -41,8 +41,8 @@ export class OrderedBatchInfo {
 /** The context of one batch, for the handler of an ordered queue. Each batch has a `jid` of its own. */
 export class OrderedContext extends JobContext {
   /**
-   * Grows with each change of the shard's owner: a store of your own that keeps the highest it has seen, and refuses
-   * lower ones, can't be written to by a process that lost its shard and does not know it yet.
+   * A number that grows each time the shard gets another owner. Store it with your data and refuse writes with a lower
+   * one: they come from a process that lost the shard and has not noticed it yet.
    */
   readonly fence: number
   readonly ordered: OrderedBatchInfo
@@ -56,11 +56,11 @@ export class OrderedContext extends JobContext {
     this.#ids = parts.ids
   }
 
-  /** This id failed, with this error; the others of the batch are done when the handler returns. @throws INVALID_OPTION */
+  /** Fails one id with this error. The other ids are done when the handler returns. @throws INVALID_OPTION */
   fail(id: string | number, error: unknown): void {
     const name = String(id)
     if (!this.#ids.some((one) => one.id === name)) {
-      throw invalidOption(`ctx.fail: ${JSON.stringify(name)} is no id of this batch`)
+      throw invalidOption(`ctx.fail: ${JSON.stringify(name)} is not an id of this batch`)
     }
     this.#failures ??= new Map()
     this.#failures.set(name, error)
@@ -76,10 +76,10 @@ export class OrderedContext extends JobContext {
   }
 }
 
-/** Ids in a line of the log. */
+/** The most ids that one log line names. */
 const MOST_IDS = 10
 
-/** Ids as a line of the log has them: the first ones, and how many more there are. */
+/** Returns the log fields of these ids: the first ones, and the number of the others. */
 export function idFields(ids: readonly string[]): { ids: readonly string[]; more?: number } {
   return ids.length > MOST_IDS ? { ids: ids.slice(0, MOST_IDS), more: ids.length - MOST_IDS } : { ids }
 }

@@ -28,7 +28,7 @@ export interface OrderedItem<P = unknown> {
   performIn?: number | Duration | Date
   /** Another name of `performIn`. */
   performAt?: number | Duration | Date
-  /** An id that waits already becomes due at `performIn`, too, if that is earlier; else it keeps its time. */
+  /** Whether an id that already waits becomes due at `performIn` if that is earlier. By default it keeps its time. */
   wake?: boolean
 }
 
@@ -51,8 +51,8 @@ export interface OrderedOptions<P = unknown> {
   maxRetries?: number
   /**
    * The delay until an id that failed is due again: seconds, `'5m'` or `{ minutes: 5 }`. With `{ minutes: 5, jitter: true }`
-   * up to ten random seconds for each failure are added. A function answers one for each failure (`count` is 0 after the
-   * first); it may answer a number below 0, too. Default: count⁴ + 15 seconds and a random part.
+   * up to ten random seconds for each failure are added. A function returns the delay after each failure (`count` is 0
+   * after the first one); the number may be below 0. Default: count⁴ + 15 seconds and a random part.
    */
   retryIn?: RetryDelay | OrderedRetryIn
   /** The name of the queue in the store; default: the name of the definition. */
@@ -64,11 +64,11 @@ export interface OrderedOptions<P = unknown> {
    * id of another shard may have caused them.
    */
   maxCrashes?: number
-  /** The most payloads of one id in one call, 1 to 1,000 (the default): the lowest scores first, the rest at the next. */
+  /** The most payloads of one id in one call, 1 to 1,000 (default): the lowest scores first, the rest in the next. */
   maxPayloads?: number
   /** `'id'`: batches of one shard with different ids may run in parallel. Default `'shard'`: one at a time. */
   serial?: 'shard' | 'id'
-  /** Runs first at each push, and may make id, score and time from the payload. */
+  /** Called with each item that is pushed, before it is checked. It can set id, score and time from the payload. */
   prepare?: (item: OrderedItem<P>) => OrderedItem<P> | Promise<OrderedItem<P>>
   /** `'auto'`: a worker that finds another number of shards stored changes it to `shards`; else it warns. */
   reshard?: 'auto'

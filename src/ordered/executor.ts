@@ -24,11 +24,11 @@ export interface ExecutorOptions {
   leaseSeconds: number
 }
 
-/** Milliseconds after which a wait is started again. */
+/** The longest wait for work, in milliseconds. Then the next one starts. */
 const WAIT_MS = 10_000
 /** The shortest pause after a wait that failed, in milliseconds. */
 const FAILED_MS = 100
-/** Batches start in a row for this long. Then timers, signals and answers of the store get their turn. */
+/** Batches start in a row for this long. Then the event loop handles timers, signals and answers of the store. */
 const WITHOUT_YIELD_MS = 20
 /** Milliseconds that `stop` waits for a store that does not answer. */
 const STOP_MS = 2000
@@ -44,7 +44,7 @@ export class OrderedExecutor implements Executor {
   #shards: Shard[] = []
   readonly #owners = new Map<Shard, QueueRunner>()
   #busy = 0
-  /** The last time at which the event loop is known to have had its turn, on the monotonic clock. */
+  /** The start of the last known iteration of the event loop, on the monotonic clock. */
   #yieldedAt = 0
   #yielding: NodeJS.Immediate | undefined
   /** The number of batches that ended and still have their slots. */
@@ -123,7 +123,7 @@ export class OrderedExecutor implements Executor {
   #act(event: RunnerEvent, runner: QueueRunner): void {
     if (event === 'shards-changed') this.#collectShards()
     else if (event === 'fetched') {
-      // The answer of a call has come in a turn of its own.
+      // The answer of a call starts a new iteration of the event loop.
       this.#yieldedAt = performance.now()
       this.#startBatches()
     } else this.#runnerIsIdle(runner)
@@ -148,8 +148,8 @@ export class OrderedExecutor implements Executor {
   }
 
   /**
-   * Returns false when the process may have been stopped, so that other workers may own its shards now. The store must
-   * be asked then.
+   * Returns false when the lease may have run out, for example because the process was stopped: other workers may own
+   * its shards now. Then it asks the store, and starts batches later if the lease still holds.
    */
   #isLeaseCertain(): boolean {
     const { lease } = this.#engine
@@ -163,7 +163,7 @@ export class OrderedExecutor implements Executor {
   async #run(shard: Shard, runner: QueueRunner): Promise<void> {
     await runner.run(shard)
     this.#ended++
-    // Handlers without I/O end in the turn of the event loop in which they start.
+    // Handlers without I/O end in the iteration of the event loop in which they start.
     if (performance.now() - this.#yieldedAt < WITHOUT_YIELD_MS) this.#freeSlots()
     else this.#yielding ??= setImmediate(() => this.#freeAfterYield())
   }

@@ -18,7 +18,7 @@ export type OrderedIds = string | number | bigint | readonly (string | number | 
 
 /**
  * Calls `act` with at most ORDERED_PAGE of these ids at a time. Returns the sum.
- * @throws INVALID_OPTION for a wrong id, and for `'all'`, which is an id only within a list; `forAll` is the call for all ids
+ * @throws INVALID_OPTION for a wrong id; with `forAll` (the call for all ids) also for `'all'` that is not in a list
  */
 export async function onSome(
   what: string,

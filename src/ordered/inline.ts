@@ -20,14 +20,14 @@ export async function runOrderedInline(
     const text = canonicalJson(payload)
     scores.set(text, Math.min(score, scores.get(text) ?? score))
   }
-  const taken = [...byId].map(([id, scores], i): FetchedBatch => {
+  const fetched = [...byId].map(([id, scores], i): FetchedBatch => {
     const payloads = [...scores].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1))
     const state = { performIn: engine.now() / 1000, retryCount: -1, error: null }
     return { id, ticket: `here-${i}`, payloads, ...state, crashes: 0, suspect: false }
   })
   const { batchSize } = definition.options
-  for (let from = 0; from < taken.length; from += batchSize) {
-    const ids = taken.slice(from, from + batchSize)
+  for (let from = 0; from < fetched.length; from += batchSize) {
+    const ids = fetched.slice(from, from + batchSize)
     await new Batch(engine, definition, ids, { shard: 0, token: 0, slot: 0 }).runInline()
   }
 }

@@ -25,16 +25,17 @@ export class OrderedJob<P = unknown> extends OrderedQueue {
 
   // In tests (highkiq/testing) -----------------------------------------------------------------------------------
 
-  /** What was pushed and has not run, in order. */
+  /** The items that were pushed and have not run, in the order of the pushes. */
   get pushed(): readonly OrderedPushed[] {
     return this.#app.client.collected.ordered(this.name)
   }
 
-  /** Runs what was pushed, ids together as a worker would. @returns how many items; @throws what the handler throws */
+  /** Runs the pushed items in batches, as a worker does. @returns the number of items. @throws errors of the handler */
   async drain(): Promise<number> {
     return this.#app.client.collected.drain(this.name)
   }
 
+  /** Deletes the pushed items without running them. */
   clear(): void {
     this.#app.client.collected.clear(this.name)
   }

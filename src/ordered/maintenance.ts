@@ -36,8 +36,8 @@ export class Maintenance extends Periodic {
   }
 
   protected override async run(): Promise<void> {
-    // Also while calls are under way: a call asks only for shards that are known to have ids, and notifications are read only
-    // between calls.
+    // Also while calls are under way: a call asks only for shards that are known to have ids, and notifications are
+    // read only between calls.
     if (this.#membership.hasJoined) this.#calls.poll(false)
     this.#calls.resendRefused()
     if (performance.now() - this.#reconciledAt >= RECONCILE_MS) {

@@ -24,9 +24,9 @@ export class Membership extends Periodic {
   readonly #emit: (event: QueueEvent) => void
   /** The owner name under which this process joined. */
   #joined: string | undefined
-  /** Since when nobody owns a shard that is assigned to another process, by shard, on the monotonic clock. */
+  /** By shard: since when a shard that is assigned to another process has no owner, on the monotonic clock. */
   #freeSince = new Map<number, number>()
-  /** Shards acquired because their owner does not acquire them, until the members change. */
+  /** Shards that this process acquires for members that do not acquire theirs, until the members change. */
   #adopted = { members: '', shards: new Set<number>() }
   #hasWarned = false
   isQuiet = false
@@ -166,7 +166,7 @@ export class Membership extends Periodic {
       )
       if (this.#joined !== owner) return
     }
-    // Shards above the current number of shards.
+    // After a change of the number of shards: those that no longer exist.
     for (const shard of [...this.shards.values()]) {
       if (shard.shard >= assignments.owners.length) await tryShard(this.#handOver(shard, owner))
     }
@@ -199,7 +199,10 @@ export class Membership extends Periodic {
     }
   }
 
-  /** Acquires shards that nobody has owned for two thirds of a lease: their owner lives but acquires no more. */
+  /**
+   * Adds the shards that have had no owner for two thirds of a lease: the member to which they are assigned lives, but
+   * does not acquire them.
+   */
   #adopt(assignments: ShardAssignments, wanted: Set<number>): void {
     const members = assignments.members.join('\n')
     if (this.#adopted.members !== members) {

@@ -31,7 +31,7 @@ export class Morgue {
     return dead && deadId(dead)
   }
 
-  /** Puts these ids, or all of them, back among the waiting ones, without failures and due now. Returns how many. */
+  /** Moves these ids, or all, out of the morgue: they wait again, due now and without failures. Returns how many. */
   resurrect(ids: OrderedIds | 'all'): Promise<number> {
     return this.#act('resurrect', ids, (some) => this.#store.resurrect(this.#queue, some, this.#app.now()))
   }

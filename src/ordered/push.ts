@@ -95,7 +95,7 @@ function unknownMember(name: string, member: string): HighkiqError {
   return invalid(name, `an item has no ${member}; ${hint} are ${[...MEMBERS].join(', ')}`)
 }
 
-/** Adds to an error which of many items it is about. */
+/** Returns the error with the index and the id of the item that it is about. */
 function atIndex(thrown: unknown, { name }: OrderedDefinition, item: OrderedItem, i: number): unknown {
   if (!(thrown instanceof HighkiqError)) return thrown
   const { code, message, details } = thrown
@@ -106,7 +106,7 @@ function atIndex(thrown: unknown, { name }: OrderedDefinition, item: OrderedItem
 
 function pushOf(app: AppPort, { name }: OrderedDefinition, item: OrderedItem): OrderedPush {
   if (typeof item !== 'object' || item === null) {
-    throw invalid(name, `${shown(item)} is no item: pass { id, payload, … }`)
+    throw invalid(name, `${shown(item)} is not an item: pass { id, payload, … }`)
   }
   for (const member in item) if (!MEMBERS.has(member)) throw unknownMember(name, member)
   const { payload = '', score, performIn, performAt, wake } = item

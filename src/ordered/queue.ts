@@ -110,7 +110,7 @@ export class OrderedQueue {
     }
   }
 
-  /** Returns the ids in flight, those first that were fetched first. */
+  /** Returns the ids in flight, the one that was fetched first at the front. */
   async inFlight(): Promise<InFlightId[]> {
     const all = await this.#app.store.ordered.inFlight(this.queue)
     return all
@@ -129,7 +129,7 @@ export class OrderedQueue {
 
   /**
    * Cancels ids. Their waiting payloads are removed. A running batch is aborted through `ctx.signal` once all its ids are
-   * cancelled; an error that its handler throws then is no failure of the cancelled ids.
+   * cancelled; an error that its handler throws then does not count as a failure of the cancelled ids.
    * @returns an answer for each id
    */
   async cancel(ids: OrderedIds): Promise<OrderedCancelAnswer[]> {
@@ -155,13 +155,13 @@ export class OrderedQueue {
         'INVALID_OPTION',
         assignments
           ? `${this.queue} is being changed to ${assignments.shards} shards: wait until that has ended`
-          : `there is no ordered queue ${this.queue}: it begins with a worker that defines it, or a push`,
+          : `there is no ordered queue ${this.queue}: start a worker that defines it, or push to it first`,
       )
     }
     await moveAllShards(store, this.queue)
   }
 
-  /** Deletes the queue. Resolves with false, and changes nothing, unless queue and morgue are empty and no worker knows it. */
+  /** Deletes the queue. Resolves with false, and changes nothing, if it has ids or dead ids, or if a worker runs it. */
   delete(): Promise<boolean> {
     return this.#app.store.ordered.deleteQueue(this.queue)
   }

@@ -21,10 +21,10 @@ export class OrderedRegistry {
     }
     const other = this.all.find(({ queue }) => queue === definition.queue)
     if (other && other !== before) {
-      const message = `${name}: the ordered queue ${other.queue} is that of ${other.name} already`
+      const message = `${name}: the ordered queue ${other.queue} belongs to ${other.name} already`
       throw new HighkiqError('DUPLICATE_JOB', message)
     }
-    // In place, for the workers that run it.
+    // Changed in place, because running workers hold this object.
     if (before) return Object.assign(before, definition)
     this.#byName.set(name, definition)
     return definition

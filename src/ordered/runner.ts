@@ -103,7 +103,7 @@ export class QueueRunner {
     this.calls.resendRefused()
     await this.calls.finish()
     await maintained
-    // Leaving the queue requeues what is in flight.
+    // Leaving the queue would requeue these ids without a crash being counted.
     if (this.#mayHaveCrashed || left.some(({ began }) => began <= this.#fatalErrorAt)) return left
     try {
       await this.#membership.stop()

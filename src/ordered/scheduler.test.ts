@@ -37,7 +37,7 @@ test('shards are chosen round robin', () => {
   expect(names(5, new Scheduler('seq', quiet), shards)).toBe('abdab')
 })
 
-test('no shard is ready', () => {
+test('pick returns undefined when no shard is ready', () => {
   for (const which of ['lag', 'seq', () => undefined] as const) {
     expect(new Scheduler(which, quiet).pick([shard('a', 1, false)])).toBeUndefined()
     expect(new Scheduler(which, quiet).pick([])).toBeUndefined()

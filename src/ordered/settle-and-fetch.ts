@@ -96,7 +96,7 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
     this.plan()
   }
 
-  /** Asks for one shard, or for all of them, after a notification or because it is time to. */
+  /** Makes the next call ask for one shard, or for all of them. `notified`: because the store has notified. */
   poll(notified: boolean, only?: number): void {
     const shards = [...this.#shards.values()].filter(({ shard }) => only === undefined || shard === only)
     for (const shard of shards) {
@@ -245,16 +245,16 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
   }
 
   /**
-   * Where more waits than can be at hand, a part of the shards is left to the next call: while the store works on one,
-   * this process works on what the other has brought.
+   * Returns the shards that are left to the next call, if more than one has due ids. While the store answers one call,
+   * this process runs the ids that the other call has brought.
    */
   #deferred(wanting: readonly { shard: Shard; n: number }[], now: number): ReadonlySet<Shard> {
     const { maxConcurrentCalls } = this.engine.store
     if (maxConcurrentCalls === 1) return NONE
-    const piled = wanting.filter(
+    const due = wanting.filter(
       ({ shard, n }) => n > 0 && !shard.mustPoll && shard.nextDue !== undefined && shard.nextDue <= now,
     )
-    return new Set(piled.slice(Math.ceil(piled.length / maxConcurrentCalls)).map(({ shard }) => shard))
+    return new Set(due.slice(Math.ceil(due.length / maxConcurrentCalls)).map(({ shard }) => shard))
   }
 
   /** Applies the answers to settlements. */
@@ -284,7 +284,7 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
     shard.nextDue = fetched.next ?? Number.POSITIVE_INFINITY
     let { ids } = fetched
     const suspect = ids.some((one) => one.suspect)
-    // Next to others in flight, the next crash could not be blamed on one id.
+    // A suspect runs alone, because after a crash beside other ids the store could not tell which id caused it.
     const isLeaving = shard.leaving || this.isQuiet
     if (isLeaving || (suspect && (shard.inFlight > 0 || ids.length > 1))) {
       shard.inFlight += ids.length
@@ -341,11 +341,11 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
 }
 
 /**
- * Returns whether an id was fetched that this process holds already. Then the store has lost the earlier fetch: it failed over to a
- * standby that had not received it.
+ * Returns whether an id was fetched again although this process has not settled it. Then the store has lost the earlier
+ * fetch: it failed over to a standby that had not received it.
  */
 function isFetchedAgain(shard: Shard, ids: readonly FetchedBatch[]): boolean {
   if (ids.length === 0) return false
-  const here = new Set(Array.from(shard.fetched(), ({ id }) => id))
-  return ids.some(({ id }) => here.has(id))
+  const unsettled = new Set(Array.from(shard.fetched(), ({ id }) => id))
+  return ids.some(({ id }) => unsettled.has(id))
 }

@@ -10,7 +10,7 @@ test.each([
   [5, 2, [2, 3]],
   [10, 4, [2, 2, 3, 3]],
   [2, 3, [0, 1, 1]],
-])('%i shards are shared among %i, each of them once', (shards, n, sizes) => {
+])('%i shards are divided among %i members, each shard once', (shards, n, sizes) => {
   const members = Array.from({ length: n }, (_, i) => `host:${i}:${i * 7919}.0`)
   const shares = sharesOf('Sync', shards, members)
   expect(shares.map(({ length }) => length).sort()).toEqual(sizes)

@@ -1,4 +1,4 @@
-/** Computes who should own which shard. Every process computes the same answer. */
+/** Computes which process should own which shard. Every process computes the same answer. */
 
 import { crc32 } from 'node:zlib'
 import type { ShardAssignments } from '../store/contract.ts'
@@ -27,7 +27,7 @@ export class ShardPlan {
     this.#counts = new Map(definitions.map(({ queue, options: { shards } }) => [queue, shards]))
   }
 
-  /** Whether to acquire shards that nobody owns for long. A splitter function may leave a shard unassigned on purpose. */
+  /** Whether to acquire shards that have no owner for long. A splitter function may leave a shard out on purpose. */
   get adoptsUnowned(): boolean {
     return typeof this.#splitter !== 'function'
   }
@@ -63,8 +63,8 @@ export class ShardPlan {
 }
 
 /**
- * A member's fair share of a queue: as many as all others, or one less. Who gets which is shuffled by a hash of the queue
- * and the shard, so that of many queues nobody has the first shards of all.
+ * Returns the shards of a queue for one member: as many as all others have, or one less. A hash of queue and shard
+ * decides which member gets which shard, so that no member gets the first shards of all queues.
  */
 export function fairShare(queue: string, shards: number, members: readonly string[], self: string): number[] {
   const hash = (text: string) => crc32(`${queue}\n${text}`)
@@ -77,13 +77,13 @@ export function fairShare(queue: string, shards: number, members: readonly strin
   for (const shard of order) {
     // Rendezvous hashing: few shards change their owner when a member comes or goes.
     let best: string | undefined
-    let pull = -1
+    let highest = -1
     for (const member of ranked) {
       if (room.get(member) === 0) continue
-      const drawn = hash(`${shard}\n${member}`)
-      if (drawn <= pull) continue
+      const weight = hash(`${shard}\n${member}`)
+      if (weight <= highest) continue
       best = member
-      pull = drawn
+      highest = weight
     }
     if (best === undefined) continue
     room.set(best, (room.get(best) as number) - 1)
@@ -97,7 +97,7 @@ function countOf(shards: number, n: number, i: number): number {
   return Math.floor(shards / n) + (i < shards % n ? 1 : 0)
 }
 
-/** Returns the shards of this node by queue: dealt round robin, or chosen by the splitter function. */
+/** Returns the shards of this node by queue: assigned round robin, or chosen by the splitter function. */
 export function splitShards(
   splitter: Exclude<Splitter, undefined>,
   queues: readonly { queue: string; shards: number }[],

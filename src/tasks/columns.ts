@@ -36,7 +36,10 @@ export function rulesOf(columns: Columns | undefined): { names?: readonly string
   return Array.isArray(columns) ? { names: columns } : { chosen: new Set(Object.keys(columns)) }
 }
 
-/** Returns the function from a file's row to the handler's; undefined if both are the same. @throws INVALID_FILE: a column is missing */
+/**
+ * Returns the function that maps a row of the file to the row of the handler; undefined if both are the same.
+ * @throws INVALID_FILE: a column is missing
+ */
 export function mapper(columns: Columns | undefined, header: readonly string[] | undefined) {
   if (columns === undefined) return undefined
   if (Array.isArray(columns)) return header ? undefined : pickFields(columns.map((name: string) => [name, name]))

@@ -40,7 +40,7 @@ type About = Pick<TaskRecord, 'id' | 'meta' | 'job' | 'total'>
  * it stay as they are. The others pass through `columns` and `validate` again; their defaults are those of the import
  * and of the job. Ending or leaving the loop over the rows closes the file.
  * @throws INVALID_FILE when the file is not a report of this task or lacks a column; also while iterating, with row and
- *   column, when a row key is wrong, repeated or unknown, or a row's cells give no arguments
+ *   column, when a row key is wrong, repeated or unknown, or a row's cells are not valid arguments
  */
 export async function openReport(
   source: Source,
@@ -94,7 +94,7 @@ function withPath(thrown: unknown, source: Source): unknown {
 
 /** How the rows of a report are read. */
 interface Layout {
-  /** Returns the name of one of the report's own columns. */
+  /** Returns the name of a column that the report has added to those of the file. */
   column(reason: Reason, values: Values): string
   /**
    * Returns the value of a cell without the apostrophes that a report in CSV has in front of formulas. `stored` is the value
@@ -172,21 +172,25 @@ function columnsIn(header: readonly string[] = [], own: readonly string[], forma
   return unescaped.size > columns.size ? unescaped : columns
 }
 
-/** The same, with the names that `nameOf` returns for the header. A spreadsheet may have changed their line breaks. */
+/**
+ * Returns the header's column for each column of the imported file. It compares with the name that `nameOf` returns for
+ * a header, and ignores the kind of line breaks, which a spreadsheet program may have changed.
+ */
 function columnsNamed(header: readonly string[], own: readonly string[], nameOf: (name: string) => string) {
   const exact = new Map(header.map((name) => [nameOf(name), name]))
-  const there = new Map(header.map((name) => [withPlainBreaks(nameOf(name)), name]))
+  const similar = new Map(header.map((name) => [withPlainBreaks(nameOf(name)), name]))
   return new Map(
     own.flatMap((name): [string, string][] => {
-      const column = exact.get(name) ?? there.get(withPlainBreaks(name))
+      const column = exact.get(name) ?? similar.get(withPlainBreaks(name))
       return column === undefined ? [] : [[name, column]]
     }),
   )
 }
 
 /**
- * Returns whether a cell of a workbook has the apostrophes of a report in CSV, which a person has saved as a workbook. A text
- * that had such apostrophes before may have lost its own in the correction: then only its escaped form counts.
+ * Returns whether a cell of a workbook has the apostrophe that a CSV report puts before a formula, because a person
+ * saved that report as a workbook. If the imported text begins with such an apostrophe itself, the person may have
+ * removed one: then only the exact escaped text counts.
  */
 function isEscaped(value: string, stored: string): boolean {
   const escaped = escapeFormula(stored)
@@ -200,8 +204,8 @@ function missing(columns: string[]): HighkiqError {
 }
 
 /**
- * Returns the value of a cell of the report. A cell that nobody changed keeps `stored`, the value in the task. A CSV
- * file holds only texts, and a spreadsheet writes some values in its own way.
+ * Returns the value of a cell of the report. An unchanged cell keeps `stored`, the value in the task, because a CSV
+ * file holds only strings, and a spreadsheet program formats some values in its own way.
  */
 function cellReader(plain: Layout['plain'], meta: TaskMeta): (reported: unknown, stored: unknown) => unknown {
   return (reported, stored) => {
@@ -263,7 +267,7 @@ class ReportReader {
       // The task was deleted meanwhile.
       if (!event)
         throw wrong(row.number, 'row key', `there is no such row in task ${task.id}`, { problem: 'unknown-row' })
-      yield isUnsuccessful(event.status) ? await this.#again(event, row) : { event, number: row.number }
+      yield isUnsuccessful(event.status) ? await this.#corrected(event, row) : { event, number: row.number }
     }
   }
 
@@ -272,7 +276,7 @@ class ReportReader {
     const column = layout.column('row key', values)
     const cell = values[column] ?? ''
     const byKey = cell === '' ? rowKey : undefined
-    const index = byKey === undefined ? this.#keyed(cell, number, column) : await this.#found(values, number, byKey)
+    const index = byKey === undefined ? this.#keyIndex(cell, number, column) : await this.#found(values, number, byKey)
     const first = this.#seen.get(index)
     if (first !== undefined)
       throw wrong(number, byKey ?? column, `row ${first} has the same row key`, { problem: 'twice', first })
@@ -280,7 +284,7 @@ class ReportReader {
     return index
   }
 
-  #keyed(cell: unknown, number: number, column: string): number {
+  #keyIndex(cell: unknown, number: number, column: string): number {
     const { id, total } = this.#reading.task
     if (cell === HIDDEN_ROW) {
       throw wrong(
@@ -319,7 +323,7 @@ class ReportReader {
     throw wrong(number, rowKey, `${both}: tell them apart by the report's column ${column}`, { indexes })
   }
 
-  async #again(event: EventRecord, { number, values }: FileRow): Promise<ReportedRow> {
+  async #corrected(event: EventRecord, { number, values }: FileRow): Promise<ReportedRow> {
     const { check, layout } = this.#reading
     if (!check || event.job !== null) return this.#asArgs(event, { number, values })
     const row = layout.row(values, rowOf(event))

@@ -16,8 +16,8 @@ import { rowsBehind } from './resumed-file.ts'
 import { findTask, type Row, type Rows, RowWriter, refuse, retryTransient, templateOf } from './rows.ts'
 
 /**
- * The smallest default window, because a worker of 50 slots may fetch 150 jobs ahead. A queue needs twice its slots so that
- * it never runs dry.
+ * The smallest default window, because a worker of 50 slots may fetch 150 jobs ahead. The default is at least twice the
+ * slots that serve the queue, so that no slot waits while rows are left.
  */
 const WINDOW = 200
 
@@ -117,7 +117,7 @@ export function rowProducer(
   index: number,
 ): (job: Job<never[]>, rows: Rows) => Promise<number> {
   let cursor = 0
-  let busy: Promise<unknown> = Promise.resolve()
+  let last: Promise<unknown> = Promise.resolve()
   const add = async (job: Job<never[]>, rows: Rows) => {
     const record = await retryTransient(() => findTask(app, id))
     const writer = rowsOf(app, record, job, `row:${index}`, cursor)
@@ -131,13 +131,13 @@ export function rowProducer(
   }
   return (job, rows) => {
     // One call after the other, so that each attempt adds the same rows at the same positions.
-    const added = busy.then(() => add(job, rows))
-    busy = added.catch(() => {})
+    const added = last.then(() => add(job, rows))
+    last = added.catch(() => {})
     return added
   }
 }
 
-/** Returns how many rows a producer has added. The store says so when it refuses a row behind all possible rows. */
+/** Returns how many rows a producer has added. The store answers it when it refuses rows at too high a position. */
 async function cursorOf({ store, now }: AppPort, id: string, producer: string): Promise<number> {
   const answer = await retryTransient(() => store.tasks.addRows(id, producer, 2 ** 32, [], now()))
   return answer.ok ? 0 : answer.cursor

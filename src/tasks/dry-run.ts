@@ -107,7 +107,7 @@ export async function dryRun(
     const problem = { row: row ?? null, code: thrown.code, message: thrown.message }
     run.problems.push(Object.defineProperty(problem, 'error', { value: thrown }))
   }
-  run.groups = groups.mostFirst()
+  run.groups = groups.byFrequency()
   run.encoding = encoding() ?? null
   return run
 }
@@ -142,7 +142,7 @@ class ProblemGroups {
     if (group.rows.length < ROWS_OF_GROUP && group.rows.at(-1) !== row) group.rows.push(row)
   }
 
-  mostFirst(): ProblemGroup[] {
+  byFrequency(): ProblemGroup[] {
     return [...this.#groups.values()].sort((a, b) => b.count - a.count)
   }
 }

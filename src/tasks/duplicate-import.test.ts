@@ -4,7 +4,7 @@ import { claimFile } from './duplicate-import.ts'
 
 type Remember = Store['results']['remember']
 
-/** What a store does in one step. */
+/** Returns a `remember` that keeps the values in memory. It compares and replaces them in one step, as a store does. */
 function memory(): Remember {
   const kept = new Map<string, string>()
   return async (key, value, seconds, instead) => {
@@ -40,13 +40,13 @@ test('a second import of the same bytes is refused with the id of the first task
   await claim(remember, 'task', 'second', 5 * MINUTE, { key: 'other' })
 })
 
-test('of two simultaneous imports one continues', async () => {
+test('one of two simultaneous imports of the same bytes is refused', async () => {
   const remember = memory()
   const both = await Promise.allSettled(['first', 'second'].map((id) => claim(remember, 'no task', id, 0)))
   expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
 })
 
-test('a claim is free after its release, without a task, and after its task was deleted', async () => {
+test('bytes can be claimed again after undo, a minute without a task, or the deletion of the task', async () => {
   const remember = memory()
   const first = await claim(remember, 'no task', 'first', 0)
   await first.undo()
@@ -69,7 +69,7 @@ test('an import with a given id may start again and keeps its claim', async () =
   await expect(other).rejects.toMatchObject({ details: { task: 'mine' } })
 })
 
-test('a second import with allowDuplicate takes the claim, unless it created no task', async () => {
+test('an import with allowDuplicate replaces the claim; undo restores the earlier claim', async () => {
   const remember = memory()
   await claim(remember, 'task', 'first', 0)
   const second = await claim(remember, 'task', 'second', 1, { allowDuplicate: true })
@@ -79,7 +79,7 @@ test('a second import with allowDuplicate takes the claim, unless it created no 
   await expect(third()).rejects.toMatchObject({ details: { task: 'first' } })
 })
 
-test('an import that creates its task after minutes keeps its claim meanwhile, and undoes it if it creates none', async () => {
+test('an import that needs minutes to create its task renews its claim until undo', async () => {
   vi.useFakeTimers({ now: 0 })
   onTestFinished(() => void vi.useRealTimers())
   const remember = memory()

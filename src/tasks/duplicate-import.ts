@@ -11,7 +11,7 @@ const RENEW_MS = GONE_AFTER_MS / 4
 type ClaimStore = Pick<Store, 'tasks' | 'results'>
 
 interface ClaimOptions {
-  /** Names the bytes. */
+  /** The key in the store. It contains a digest of the bytes. */
   key: string
   /** The task that is about to be created. */
   id: string
@@ -66,7 +66,7 @@ export class FileClaim {
     this.#made = value
     this.#value = value
     this.#before = before
-    // A renewal that fails is made up for by the next one.
+    // A failed renewal is ignored, because the next one comes before the claim counts as gone.
     const renew = () => {
       this.#renewing = this.#renew().catch(() => {})
     }

@@ -19,7 +19,7 @@ export type LinkRights = (typeof LINK_RIGHTS)[number]
 export interface LinkOptions {
   /** When the link ends: a Date, or seconds or a string such as `'7d'` from now. Default: with the task. */
   expires?: number | Duration | Date
-  /** `change` (default): the submitter may cancel the task and send a corrected report. `read`: only look. */
+  /** `change` (default): the submitter may cancel the task and send a corrected report. `read`: read-only. */
   rights?: LinkRights
 }
 
@@ -100,14 +100,14 @@ interface Claims extends NewLink {
 /** The part of an app that links need. The store is opened when the first link is used. */
 type LinkStore = Pick<AppPort, 'now'> & { readonly store: Pick<Store, 'tasks' | 'results'> }
 
-/** The parts of a token, each of them optional but the signature. */
+/** The parts of a token. All are optional except the signature. */
 const TOKEN = /^(look\.)?(redacted\.)?(?:v(\d{1,15})\.)?(?:l(\d{1,15})-([\w-]*)\.)?(?:(\d{1,13})\.)?([\w-]{43})$/
 
 function readToken(token: string): (Claims & { signature: string }) | undefined {
   const [, read, redacted, version = 0, listVersion, encoded = '', seconds, signature] = TOKEN.exec(token) ?? []
   if (signature === undefined) return undefined
   const list = Buffer.from(encoded, 'base64url').toString()
-  // Otherwise a list could be named so that the text that is signed has other claims.
+  // With a space in it, the name of a list could add claims to the signed text.
   if (/\s/.test(list)) return undefined
   return {
     rights: read ? 'read' : 'change',
@@ -161,7 +161,7 @@ export function linksOf(app: LinkStore, secret: () => Promise<string>) {
     async metaToken(meta: Readonly<Record<string, string>>, link: NewLink): Promise<string> {
       return token({ meta }, { ...link, version: await versionOf({ meta }) })
     },
-    /** Returns a token for a task that a list shows. It ends with the token by which the list was opened, and shows as much. */
+    /** Returns a token for a task in a list. It ends with `by`, the token of the list, and hides the same values. */
     async listedTaskToken(
       task: string,
       meta: Readonly<Record<string, string>>,

@@ -29,7 +29,10 @@ const KINDS = { state: TASK_STATES, job: 'text', search: 'text', meta: null, cur
 /** The most tasks that one search reads, and those that it reads at once. */
 const SEARCHED = 2000
 const SEARCHED_AT_ONCE = 500
-/** Running tasks are found among those that have not ended, if these are not more than this, jobs with a task of their own included. */
+/**
+ * With at most this many open tasks, tracked jobs included, all running tasks are read at once. With more, the pages of
+ * all tasks are searched.
+ */
 const MOST_OPEN = 1000
 
 /** @throws INVALID_OPTION */

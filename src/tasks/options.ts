@@ -34,7 +34,7 @@ export interface TaskOptions {
   keepArgs?: 'rejected' | 'all' | 'none'
   /** How long the task is kept after it ended: seconds, or a string such as `'30d'`; default: 30 days. */
   keep?: number | Duration
-  /** After this long without progress, open rows whose jobs are nowhere end as `lost`; default: one hour. */
+  /** Without progress for this long, open rows whose job is in no queue or job set end as `lost`; default: an hour. */
   lostAfter?: number | Duration
   /** A job pushed once for each run that ended, with `(task id, run)`. */
   onDone?: CallbackJob

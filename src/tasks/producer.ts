@@ -4,7 +4,7 @@ import { isProcessGone, thisHost, thisHostText } from '../worker/lease/host.ts'
 import { retryTransient, type StoreOfTasks } from './rows.ts'
 
 const LEASE_SECONDS = 30
-/** The text with which the producers of this process join, once it is read. */
+/** The host text of this process, cached after the first use. */
 let host: string | undefined
 
 /**
@@ -19,7 +19,7 @@ export class Producer {
     this.#app = app
   }
 
-  /** Begins to hold the lease, unless it does. */
+  /** Acquires the lease and renews it until the release. Does nothing if the producer holds it already. */
   async join(queue: string): Promise<void> {
     if (this.#timer) return
     const { workers } = this.#app.store
@@ -45,7 +45,7 @@ export class Producer {
     await this.#app.store.workers.release(this.token).catch(() => {})
   }
 
-  /** Ends adding before all rows are stored. With `interrupted` the task's state says so. */
+  /** Ends adding before all rows are stored. With `interrupted` the state of the task becomes `interrupted`. */
   async interrupt(task: string, interrupted = true): Promise<void> {
     if (!this.#timer) return
     const { store, now } = this.#app

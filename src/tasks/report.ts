@@ -110,7 +110,7 @@ async function holdsOther(events: AsyncIterable<EventRecord>): Promise<boolean> 
   return false
 }
 
-/** Replaces the row key of a row with hidden values, which would otherwise overwrite the real ones. */
+/** Replaces the row key of a row with hidden values: sent back, that row would overwrite the real values. */
 export const HIDDEN_ROW = 'hidden'
 
 type ShownEvent = EventRecord & { isHidden?: boolean }

@@ -50,17 +50,17 @@ export interface Retried {
   run: number
   /** The number of rows that run again. */
   rows: number
-  /** How many of them were given, or stood in a report, without a change. */
+  /** How many of them `rows` or the report did not change. */
   unchanged: number
-  /** Rows that were given, or stood in a report, and have finished: they stay as they are. */
+  /** Rows of `rows` or of the report that have finished: they do not run again. */
   finished: number
-  /** Rows that were given, or stood in a report, and wait or run already. */
+  /** Rows of `rows` or of the report that already wait or run. */
   open: number
   /** Rows whose arguments are no longer kept: they stay as they are. */
   dropped: number
   /**
-   * Rows that `validate` refused, of a corrected report or of those that it refused before; the latter also without a
-   * `validate`. They stay as they are.
+   * Rows that `validate` refused: in a corrected report, or at the import and now again. The latter also count when
+   * there is no `validate` now. They do not run again.
    */
   refused: number
 }
@@ -101,8 +101,8 @@ export async function selectRows(
 ): Promise<AsyncGenerator<SelectedRow, void, void>> {
   const { rows, report, as = {} } = options
   const { validate = app.registry.get(record.job)?.options.validate } = as
-  const unchangedRow = asKept(app, record, validate, retried)
-  if (rows) return chosen(app, record, givenRows(app, record, rows), retried, unchangedRow)
+  const unchangedRow = rowUnchanged(app, record, validate, retried)
+  if (rows) return rejectedOf(app, record, givenRows(app, record, rows), retried, unchangedRow)
   if (report === undefined) return rejectedRows(app, record, options, unchangedRow)
   if (metaOf(record).validated && !validate) throw unvalidated(record)
   const { openReport } = await import('./corrected-report.ts')
@@ -113,7 +113,7 @@ export async function selectRows(
     const checked = await openReport(report, record, unchecked, { store: app.store, now: app.now, registry })
     for await (const { event, row, number } of checked) if (row) inPayload(app.client, record, event, row.args, number)
   }
-  return chosen(app, record, await openReport(report, record, as, app), retried)
+  return rejectedOf(app, record, await openReport(report, record, as, app), retried)
 }
 
 /** Returns a rejected row with its stored arguments. Undefined, and counted, if it can't run with them. */
@@ -122,7 +122,7 @@ type Unchanged = (event: EventRecord) => Promise<SelectedRow | undefined>
 /** The codes of rows that were refused before they became a job. */
 const REFUSALS: readonly (string | null)[] = ['invalid', 'formula_error']
 
-function asKept(
+function rowUnchanged(
   { client, now }: AppPort,
   record: TaskRecord,
   validate: StandardSchemaV1 | undefined,
@@ -207,7 +207,7 @@ function checkRow(row: unknown): asserts row is CorrectedRow {
   if (args !== undefined) checkArgs(args, `task.retry: row ${index}`)
 }
 
-async function* chosen(
+async function* rejectedOf(
   { client }: AppPort,
   record: TaskRecord,
   rows: AsyncGenerator<ReportedRow | NamedRow, void, void>,

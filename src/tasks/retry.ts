@@ -65,8 +65,8 @@ export async function retryTask(app: AppPort, record: TaskRecord, options: Retry
       return retried
     }
     // Another run may have begun meanwhile, if a report was sent slowly or the task is large.
-    const then = await retryTransient(() => store.tasks.find(id))
-    if (then && then.run !== run + 1) throw overtaken(id, retried.rows)
+    const current = await retryTransient(() => store.tasks.find(id))
+    if (current && current.run !== run + 1) throw overtaken(id, retried.rows)
     await producer.end(id)
     return retried
   } catch (thrown) {
@@ -180,6 +180,6 @@ function busy(id: string, why: 'gone' | 'cancelling'): HighkiqError {
 }
 
 function overtaken(id: string, rows: number): HighkiqError {
-  const message = `task ${id}: another retry began meanwhile: ${rows} rows of this retry run again, look at the others`
+  const message = `task ${id}: another retry began meanwhile: ${rows} rows of this retry run again, check the others`
   return new HighkiqError('TASK_BUSY', message, { rows })
 }

@@ -25,7 +25,7 @@ export type StoreOfTasks = Pick<AppPort, 'store' | 'now'>
 
 /** A call is repeated for this long; then its error is thrown. */
 const MAX_WAIT_MS = 60_000
-const AWAY: readonly ErrorCode[] = ['STORE_UNREACHABLE', 'STORE_TIMEOUT']
+const TRANSIENT: readonly ErrorCode[] = ['STORE_UNREACHABLE', 'STORE_TIMEOUT']
 
 /** Repeats a call while the store does not answer, for up to a minute. The call must be safe to repeat. */
 export async function retryTransient<T>(work: () => Promise<T>): Promise<T> {
@@ -34,7 +34,7 @@ export async function retryTransient<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (thrown) {
-      if (!AWAY.some((code) => hasCode(thrown, code)) || performance.now() + pause > end) throw thrown
+      if (!TRANSIENT.some((code) => hasCode(thrown, code)) || performance.now() + pause > end) throw thrown
     }
     await sleep(pause * (0.5 + Math.random() / 2))
   }
@@ -118,7 +118,7 @@ export class RowWriter {
       const answer = await retryTransient(() => store.tasks.addRows(task, producer, this.#cursor, chunk, now(), last))
       const ahead = answer.ok || answer.reason !== 'gap' ? 0 : answer.cursor - this.#cursor
       if (ahead > 0 && ahead <= chunk.length) {
-        // An earlier attempt of this producer ended its chunks elsewhere.
+        // An earlier attempt of this producer stored these rows in chunks of another size.
         this.#cursor += ahead
         this.#chunk = chunk.slice(ahead)
         continue
@@ -276,8 +276,8 @@ export function unknownTask(id: string): HighkiqError {
 }
 
 /**
- * Returns a hash that tells a row of a file from the others, made of its raw values. Undefined for a row that is of no
- * file.
+ * Returns a hash of the raw values of a row of a file, by which a resumed import recognises the row. Undefined for a
+ * row that does not come from a file.
  */
 export function fingerprintOf({ number, source, args }: Row): string | undefined {
   if (number === undefined) return undefined

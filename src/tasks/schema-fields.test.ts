@@ -22,7 +22,7 @@ test('the fields of a valibot object are found, also through a pipe', () => {
   ).toEqual(['sku', 'price'])
 })
 
-test('the fields of a zod object are found, also in what is made of it', () => {
+test('the fields of a zod object are found, also through a pipe, a transformation or a wrapper', () => {
   const shape = { sku: {}, price: {} }
   expect(fieldsOf(schema({ def: { shape } }))).toEqual(['sku', 'price'])
   expect(fieldsOf(schema({ _def: { shape: () => shape } }))).toEqual(['sku', 'price'])

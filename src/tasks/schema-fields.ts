@@ -50,7 +50,7 @@ export function jsonSchemaOf(schema: object): { properties?: unknown } | undefin
   try {
     return (schema as Described)['~standard']?.jsonSchema?.input({ target: 'draft-2020-12' })
   } catch {
-    // JSON Schema has no word for some types, such as dates.
+    // JSON Schema can't describe some types, such as dates.
     return undefined
   }
 }

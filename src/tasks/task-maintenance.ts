@@ -1,7 +1,7 @@
 /**
  * Makes sure that every task ends, whichever process died. One worker at a time continues cancellations, ends deferred
- * rows whose deadline is over, frees window places of jobs that a program without tasks fetched, ends rows that are nowhere,
- * and deletes old tasks.
+ * rows whose deadline is over, removes rows from the window whose jobs another program fetched, ends rows whose jobs
+ * are in no queue and no job set, and deletes old tasks.
  */
 
 import { jobsInOrder, pages } from '../inspect/walk.ts'
@@ -40,7 +40,7 @@ export class TaskMaintenance extends Maintenance {
   readonly #tasks: ItemRunner
   readonly #idleMs: number
   readonly #pace: WalkPace
-  /** The rows that were nowhere in the last walk, by jid, with their run, attempts and status then. */
+  /** The rows whose jobs the last walk did not find, by jid, with their run, attempts and status then. */
   #missing = new Map<string, string>()
 
   /**
@@ -93,11 +93,11 @@ export class TaskMaintenance extends Maintenance {
       for (const task of tasks) {
         if (!(await this.isLeader())) return 'stopped'
         await this.#tasks.run(task.id, async () => {
-          const away = await this.#recount(store, task, seen)
+          const unseen = await this.#freeWindow(store, task, seen)
           // Until `lostAfter` has passed since the last progress, the row only leaves the window.
           if (this.#app.now() - (task.progressAt ?? task.createdAt) < task.lostAfter) return
-          for (const event of away) missing.set(event.jid, stateOf(event))
-          const again = away.filter((event) => this.#missing.get(event.jid) === stateOf(event))
+          for (const event of unseen) missing.set(event.jid, stateOf(event))
+          const again = unseen.filter((event) => this.#missing.get(event.jid) === stateOf(event))
           if (again.length > 0) suspects.set(task, again)
         })
       }
@@ -125,22 +125,22 @@ export class TaskMaintenance extends Maintenance {
   }
 
   /**
-   * Frees the places of missing rows in the window for the next rows.
-   * @returns the open rows that are nowhere
+   * Removes open rows from the window if their jobs were not seen, so that the next rows are queued.
+   * @returns these rows, and the other open rows whose jobs were not seen
    */
-  async #recount(store: Store, task: TaskRecord, seen: Seen): Promise<EventRecord[]> {
-    const away = await this.#missingRows(store, task, seen)
+  async #freeWindow(store: Store, task: TaskRecord, seen: Seen): Promise<EventRecord[]> {
+    const unseen = await this.#missingRows(store, task, seen)
     // Rows that enter the queue behind the search are no progress, but they are not missing.
-    if (away.length === 0 || (await this.#hasMoved(store, task, ['progressAt', 'inWindow', 'backlog']))) return []
-    const placed = away.filter(({ location }) => location === 'window')
-    if (placed.length > 0) {
+    if (unseen.length === 0 || (await this.#hasMoved(store, task, ['progressAt', 'inWindow', 'backlog']))) return []
+    const inWindow = unseen.filter(({ location }) => location === 'window')
+    if (inWindow.length > 0) {
       await store.tasks.leaveWindow(
         task.id,
-        placed.map(({ index }) => index),
+        inWindow.map(({ index }) => index),
         this.#app.now(),
       )
     }
-    return away
+    return unseen
   }
 
   async #hasMoved(
@@ -153,8 +153,8 @@ export class TaskMaintenance extends Maintenance {
   }
 
   /**
-   * Ends rows that were nowhere twice, unless their jobs are somewhere else: middleware or `promote` may have put them
-   * into another queue, and another program into the dead set.
+   * Ends rows whose jobs two walks did not find. First it searches the other queues, into which middleware or `promote`
+   * may have put the jobs, and the dead set, into which another program may have put them.
    */
   async #endLostRows(store: Store, suspects: MissingRows): Promise<void> {
     const tasks = [...suspects.keys()]
@@ -179,8 +179,8 @@ export class TaskMaintenance extends Maintenance {
   }
 
   /**
-   * Returns the rows whose jobs are somewhere, by task. It searches in the order in which a job moves, once for all
-   * tasks, after each of them was found idle.
+   * Returns the rows whose jobs are in the queue of their task or in a job set, by task. It searches in the order in
+   * which a job moves, once for all tasks, after each of them was found idle.
    */
   async #jobsSeen(store: Store, tasks: readonly TaskRecord[]): Promise<Seen> {
     const seen = emptyFor(tasks)
@@ -227,7 +227,7 @@ export class TaskMaintenance extends Maintenance {
   }
 }
 
-/** Returns the state of a row. A row whose state changed by the next walk was somewhere in between. */
+/** Returns the state of a row. If it has changed by the next walk, the job existed in between: the row is not lost. */
 function stateOf({ run, attempts, status }: EventRecord): string {
   return `${run} ${attempts} ${status}`
 }

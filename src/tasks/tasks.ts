@@ -58,7 +58,7 @@ export type ExportOptions = CreateOptions & { rowsPerJob?: undefined } & ExportF
 export interface ImportOptions extends CreateOptions, ImportRows {
   /** Reads and checks the file without pushing anything. */
   dryRun?: boolean
-  /** The language of the problems that a dry run finds, but for messages of your own; default English. */
+  /** The language of the problems that a dry run finds, except for messages of your own; default English. */
   lang?: Language
   /** Imports the file even if the same bytes were imported within the last 24 hours. */
   allowDuplicate?: boolean
@@ -157,7 +157,7 @@ export class Tasks {
     if (only) return dryRun(file, reading, lang)
     const { header, format, encoding } = file
     const known = await factsOf(source)
-    const came = {
+    const aboutFile = {
       format,
       columns: header,
       file: { ...known, ...about },
@@ -179,7 +179,7 @@ export class Tasks {
         ...given({ name: known.name }),
         ...given(rest, CREATE_NAMES),
         id,
-        about: () => given({ ...came, encoding: encoding() }),
+        about: () => given({ ...aboutFile, encoding: encoding() }),
       } as CreateOptions & CreateTask)
       return new Task(this.#app, id, encoding())
     } catch (thrown) {

@@ -1,4 +1,4 @@
-/** Finds tasks that need a person: those that stand still, and those that were paused with a reason. */
+/** Finds tasks that need a person: those that make no progress, and those that were paused with a reason. */
 
 import type { Store, TaskRecord } from '../store/contract.ts'
 import { statusOf, type TaskStatus } from './task.ts'

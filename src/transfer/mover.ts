@@ -155,7 +155,7 @@ export class StoreMover {
     return { moved, tasks: found.size, left, served: await servedQueues(this.#source) }
   }
 
-  /** Moves the jobs of a held page back, and lets frozen tasks run again; null: a move has taken nothing. */
+  /** Moves the jobs of a held page back, and lets frozen tasks run again; null: there were none. */
   async undo(): Promise<Undone | null> {
     const page = await this.#source.transfers.held()
     const jobs = page ? await this.#undoPage(page) : null
@@ -168,7 +168,7 @@ export class StoreMover {
     await this.#tasks.undo()
   }
 
-  /** A task moves with the version of its links; that of a list is of no task. */
+  /** Copies the versions of the links to lists. Those of the links to a task move with the task. */
   async #copyLinkVersions(): Promise<void> {
     for (const [list, version] of Object.entries(await this.#source.results.linkVersions())) {
       await this.#target.results.raiseLinkVersion(list, version)

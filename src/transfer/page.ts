@@ -127,7 +127,10 @@ async function itemsOf(source: Store, jobs: readonly JobState[], now: number): P
   })
 }
 
-/** A job that waits for room in a limit asks for it again: another store, and also this one meanwhile, has other used slots. */
+/**
+ * Returns where a job goes from a page. A job that waited for room in a limit goes to its queue and asks again, because
+ * the slots that are used differ in the other store, and may have changed in this one.
+ */
 export function destinationOf(to: Destination, end: 'front' | 'back'): Destination {
   if (to.to === 'queue') return { ...to, end }
   const { text, score } = to
@@ -169,7 +172,7 @@ function backFrom({ jobs }: TransferPage): Move[] {
   })
 }
 
-/** Returns the effects by which the locks of a job are kept that moves against the order of a walk. */
+/** Returns the effects that keep the locks of a job that moves against the order of a walk. */
 export function keptLocksOf(from: Destination): Effect[] {
   const payload = readPayload(from.text)
   const due = from.to === 'schedule' ? { due: from.score } : {}

@@ -19,7 +19,7 @@ export interface RestCounts {
   crons: number
   /** Ids of ordered queues that wait or run. */
   ordered: number
-  /** Other jobs that could not be taken: they moved meanwhile, or their text is not valid UTF-8. */
+  /** Other jobs that could not be held: they moved meanwhile, or their text is not valid UTF-8. */
   others: number
   /** Dead jobs of batches, which stay, and ids in the morgues of ordered queues that are not paused. */
   ended: number

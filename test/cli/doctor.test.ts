@@ -126,7 +126,7 @@ describe('on SQLite', () => {
     expect(stdout).toMatch(/0 errors, 1 warning\n$/)
   })
 
-  test('tasks, ordered queues, batches and locks that wait in vain are found', async ({ folder }) => {
+  test('the doctor finds tasks, ordered queues, batches and locks whose jobs no worker runs', async ({ folder }) => {
     const url = `sqlite:${folder.at('jobs.db')}`
     const hq = new Highkiq({ url, clock: { now: () => Date.now() - 2 * 3_600_000 } })
     const Row = hq.job('Row', { unique: true }, (_ctx, _n: number) => {})
@@ -155,7 +155,7 @@ describe('on SQLite', () => {
     expect(lock).toMatchObject({ text: expect.stringContaining(jid), advice: expect.stringContaining('locks release') })
   })
 
-  test('a file of version 0.1 is named with what to do, and stays as it is', async ({ folder }) => {
+  test('the doctor says how to migrate a file of version 0.1, and does not change it', async ({ folder }) => {
     folder.write({ 'old.db': gunzipSync(readFileSync(new URL('../sqlite/fixtures/0.1.db.gz', import.meta.url))) })
     const { code, found, all } = await diagnose(`sqlite:${folder.at('old.db')}`)
     expect(found).toEqual([
@@ -175,7 +175,7 @@ describe('on SQLite', () => {
     driver.close()
   })
 
-  test('with more locks than it searches for, the doctor calls no unsearched lock intact', async ({ folder }) => {
+  test('with more locks than it searches for, the doctor says how many it has searched', async ({ folder }) => {
     const url = `sqlite:${folder.at('jobs.db')}`
     const hq = new Highkiq({ url, logger: recorder() })
     const Once = hq.job('Once', { unique: true }, (_ctx, _n: number) => {})
@@ -188,7 +188,7 @@ describe('on SQLite', () => {
     await hq.close()
   })
 
-  test('jobs that an interrupted move holds are found', async ({ folder }) => {
+  test('the doctor finds jobs that an interrupted move holds', async ({ folder }) => {
     const url = `sqlite:${folder.at('moved.db')}`
     await push(url)
     const store = openStore(url)
@@ -286,7 +286,7 @@ onRedis('on Redis', () => {
     }
   }
 
-  test('a server that keeps every acknowledged job is in order, also for the user of the docs', () =>
+  test('the doctor has no finding for a server with appendonly and noeviction, also with the rights in the docs', () =>
     server(
       async (redis) => {
         expect(await diagnose(redis.url())).toMatchObject({ status: 'ok', code: 0, found: [] })
@@ -297,7 +297,7 @@ onRedis('on Redis', () => {
       { appendonly: true },
     ))
 
-  test('a server that evicts keys, keeps nothing on disk and is full is found out', () =>
+  test('the doctor reports a server that evicts keys, keeps nothing on disk and is full', () =>
     server(
       async (redis) => {
         await redis.ask('CONFIG', 'SET', 'maxmemory', '100mb')
@@ -321,7 +321,7 @@ onRedis('on Redis', () => {
       { 'maxmemory-policy': 'allkeys-lru' },
     ))
 
-  test('a server that leaves it to the system when its append-only file is written is found out', () =>
+  test('the doctor reports a server with appendfsync no', () =>
     server(
       async (redis) => {
         const { code, found } = await diagnose(redis.url())
@@ -338,7 +338,7 @@ onRedis('on Redis', () => {
       { appendonly: true, appendfsync: 'no' },
     ))
 
-  test('a user without some rights is told which, and nothing runs', () =>
+  test('the doctor names the rights that the user lacks, and runs none of their commands', () =>
     server(async (redis) => {
       const as = (rights: string[]) => redis.ask('ACL', 'SETUSER', 'app', 'reset', 'on', '>secret', ...rights)
       const url = `${redis.url().replace('//', '//app:secret@')}?namespace=app`
@@ -351,7 +351,7 @@ onRedis('on Redis', () => {
       expect(await redis.ask('KEYS', 'app:hk:doctor')).toEqual([])
     }))
 
-  test('a database of version 0.1 is named with what to do, and stays as it is', () =>
+  test('the doctor says how to migrate a database of version 0.1, and does not change it', () =>
     server(async (server) => {
       const redis = await restoreVersion01(server.url())
       const before = await contents(redis)
@@ -401,7 +401,7 @@ onRedis('on Redis', () => {
       ),
     ))
 
-  test("a server that can't be reached is one error", () =>
+  test("a server that can't be reached is the only finding", () =>
     server(async (redis) => {
       const url = redis.url()
       await redis.kill()

@@ -3,7 +3,7 @@ import { until } from '../engine/bench.ts'
 import { inBrowser } from './browser.ts'
 
 inBrowser('the doctor', (open) => {
-  test('its findings come worst first, lead to their pages, and are examined again', async () => {
+  test('the page shows the worst findings first, links them to their pages, and examines them again', async () => {
     const { page, faults } = await open('/doctor', {
       before: ({ hq }) => hq.push({ class: 'Send', args: [1], queue: 'mail' }),
     })
@@ -12,9 +12,10 @@ inBrowser('the doctor', (open) => {
     const unserved = rows.filter({ hasText: 'no worker serves the queue mail, where 1 job waits' })
     await unserved.getByText('Start one: highkiq work -q mail').waitFor()
     const severities = (await rows.locator('td:first-child').allInnerTexts()).map((text) => text.trim())
-    const order = ['error', 'warning', 'fine']
+    const order = ['error', 'warning', 'ok']
     expect(severities).toEqual(severities.toSorted((a, b) => order.indexOf(a) - order.indexOf(b)))
-    expect(await rows.filter({ hasText: 'fine' }).getByRole('link').count()).toBe(0)
+    const okRows = rows.filter({ has: page.locator('td:first-child').getByText('ok', { exact: true }) })
+    expect(await okRows.getByRole('link').count()).toBe(0)
 
     await unserved.getByRole('link', { name: 'Show' }).click()
     await page.getByRole('button', { name: 'Pause' }).click()

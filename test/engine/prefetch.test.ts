@@ -34,7 +34,7 @@ async function blocked(t: Bench, options: WorkerOptions = {}, more = 300) {
   return { worker, ran, open, asked, held }
 }
 
-test("while jobs end quickly a worker fetches ahead; jobs that can't start soon run on other workers", async () => {
+test("a worker fetches ahead while its jobs end quickly, and requeues jobs that can't start soon", async () => {
   const t = bench()
   const { worker, ran, open, asked } = await blocked(t)
   expect(asked.most).toBeGreaterThan(CONCURRENCY)
@@ -95,7 +95,7 @@ test('one slot runs quick and slow jobs in the order of the queue, also across s
   expect(ran).toEqual(Array.from({ length: 3000 }, (_, n) => n))
 })
 
-test('one slot runs jobs in the order of the queue although the answers of two calls come in another order', async () => {
+test('one slot runs jobs in the order of the queue even if two calls are answered in another order', async () => {
   const t = bench()
   const ran = new Collector<number>()
   const J = t.hq.job('J', { queue: 'a' }, async (_ctx, n: number) => ran.add(n))
@@ -174,7 +174,7 @@ test('jobs of a call start after those of an earlier one for which new cancellat
   expect(ran.all).toEqual(Array.from({ length: 2 * CALL }, (_, n) => n))
 })
 
-test('one slot runs large jobs, of which an answer has only some, in the order of the queue', async () => {
+test('one slot runs large jobs in the order of the queue, although an answer has room for only some of them', async () => {
   const t = bench()
   const ran = new Collector<number>()
   const J = t.hq.job('J', { queue: 'a' }, async (_ctx, n: number, _text: string) => ran.add(n))
@@ -185,7 +185,7 @@ test('one slot runs large jobs, of which an answer has only some, in the order o
   expect(ran.all).toEqual(jobs.map(([n]) => n))
 })
 
-test('jobs of a later call start although an earlier one still withdraws a cancellation', async () => {
+test('the jobs of a call start while an earlier call still withdraws a cancellation', async () => {
   const t = bench()
   const ran = new Collector<number>()
   const J = t.hq.job('J', { queue: 'a' }, async (_ctx, n: number) => ran.add(n))
@@ -217,7 +217,7 @@ test('jobs of a later call start although an earlier one still withdraws a cance
   open()
 })
 
-test('a job that was cancelled, or whose queue was paused, during a slow job does not start', async () => {
+test('a job that waits for a slow job does not start after it was cancelled, or after its queue was paused', async () => {
   const t = bench()
   const { worker, open, ran } = await blocked(t, { concurrency: CONCURRENCY })
   const [next] = await t.queue('a')
@@ -230,7 +230,7 @@ test('a job that was cancelled, or whose queue was paused, during a slow job doe
   expect(ran.all).toHaveLength(before)
 })
 
-test('a job that was cancelled while it was held does not start either when a wait ends without a job', async () => {
+test('a job that was cancelled after it was fetched ahead does not start when a wait ends without a new job', async () => {
   const t = bench()
   const { opened: cancelled, open: endWait } = gate()
   let openSlots = () => {}
@@ -263,7 +263,7 @@ test('a job that was cancelled while it was held does not start either when a wa
   expect(ran.all).toHaveLength(QUICK)
 })
 
-test('beside a job with a priority, jobs with a free slot start at once', async () => {
+test('jobs that have a free slot start at once and are not requeued when a job with a priority was fetched, too', async () => {
   const t = bench()
   const JOBS = 60
   const ran = new Collector<number>()
@@ -331,7 +331,7 @@ test('a job that has crashed its process starts when the worker holds no more jo
   expect(ran.all.toSorted((a, b) => a - b)).toEqual(Array.from({ length: QUICK + CRASHED }, (_, n) => n))
 })
 
-test('a job that has crashed its process does not start beside others either when a requeue was planned before it came', async () => {
+test('a job that has crashed its process waits for the requeue of other jobs that was planned before it came', async () => {
   const t = bench()
   const JOBS = 60
   const MORE = JOBS * 2
@@ -382,7 +382,7 @@ test('a job that has crashed its process does not start beside others either whe
   expect(most).toBeLessThanOrEqual(2)
 })
 
-test('a job that arrives while older ones that were fetched ahead are requeued runs after them', async () => {
+test('a job that arrives while older jobs are requeued runs after these', async () => {
   const t = bench()
   const BEHIND = 20
   const ran = new Collector<number>()

@@ -19,7 +19,7 @@ async function loseJobs(hq: Highkiq): Promise<void> {
   }
 }
 
-test('the server examines the store, the workers and the jobs, also when it is read-only, and names no secret', async () => {
+test('the server examines the store, the workers and the jobs, also when it is read-only, and shows no secret', async () => {
   const t = api({ readOnly: true })
   await t.hq.push({ class: 'Waits', args: [1], queue: 'a&b' })
   const { status, body } = await t.call('GET', '/api/v1/diagnosis')
@@ -94,7 +94,7 @@ test('names in commands are quoted for a shell', async () => {
   expect(advice.find((text) => text.includes('highkiq locks release'))).toMatch(/ 'it'\\''s'$/)
 })
 
-test.each([true, false])('the key of a lock is hidden where values are: %s', async (isHidden) => {
+test.each([true, false])('a server with redact hides the key of a lock, others show it: %s', async (isHidden) => {
   const t = api(isHidden ? { redact: ['password'] } : {})
   const Once = t.hq.job('Once', { unique: true }, (_ctx, _n: number) => {})
   const jid = await Once.performAsync(1)

@@ -19,7 +19,7 @@ function controlClock(): (seconds: number) => void {
 }
 
 onPostgres('an answer that is lost', () => {
-  test('the jobs of a fetch whose answer was lost are returned by the next one', () =>
+  test('the next fetch returns the jobs of a fetch whose answer was lost', () =>
     withBench(postgres, async (t) => {
       await t.store.jobs.push(
         [1, 2, 3].map((n) => toQueue('q', t.job(n))),
@@ -48,7 +48,7 @@ onPostgres('an answer that is lost', () => {
       }
     }))
 
-  test('a job of a fetch whose answer was lost is returned to a fetch from its queue', () =>
+  test('a fetch returns a job of a fetch whose answer was lost only if it asks for the queue of the job', () =>
     withBench(postgres, async (t) => {
       await t.store.jobs.push([toQueue('q', t.job(1)), toQueue('s', t.job(2))], NOW)
       const proxy = await startAnswerProxy(t.url)
@@ -118,7 +118,7 @@ onPostgres('an answer that is lost', () => {
       }),
   )
 
-  test('a lost job is returned by a later fetch when the call that has found it fails', () =>
+  test('a later fetch returns a lost job when the call that found it fails', () =>
     withBench(postgres, async (t) => {
       await t.store.jobs.push([toQueue('q', t.job(1))], NOW)
       const proxy = await startAnswerProxy(t.url)
@@ -142,7 +142,7 @@ onPostgres('an answer that is lost', () => {
       }
     }))
 
-  test('the jobs of a fetch whose answer was lost are returned also when the worker has no free slot for minutes', () =>
+  test('a fetch returns the jobs of a lost answer even after the worker had no free slot for minutes', () =>
     withBench(postgres, async (t) => {
       await t.store.jobs.push([toQueue('q', t.job(1)), toQueue('q', t.job(2))], NOW)
       const proxy = await startAnswerProxy(t.url)
@@ -188,7 +188,7 @@ onPostgres('an answer that is lost', () => {
       expect(found).toEqual([t.job(1)])
     }))
 
-  test('a push whose answer was lost is reported as maybe stored', () =>
+  test('a push whose answer was lost throws an error with maybePushed', () =>
     withBench(postgres, async (t) => {
       await t.store.jobs.push([toQueue('q', t.job(1))], NOW)
       const proxy = await startAnswerProxy(t.url)

@@ -1,7 +1,7 @@
 /** `highkiq processes | quiet | stop | concurrency` list and change the running workers. */
 
 import type { Command } from 'commander'
-import { hasLease } from '../../doctor/processes.ts'
+import { holdsLease } from '../../doctor/processes.ts'
 import type { Highkiq, Process } from '../../index.ts'
 import { liveOwners } from '../../inspect/orphans.ts'
 import { all } from '../../job/json.ts'
@@ -33,7 +33,7 @@ const COLUMNS: Column<Process>[] = [
 const stateColumn = (owners: ReadonlySet<string>): Column<Process> => ({
   title: '',
   of(process) {
-    if (process.ours && !hasLease(owners, process)) return 'dead'
+    if (process.ours && !holdsLease(owners, process)) return 'dead'
     return [...(process.isQuiet ? ['quiet'] : []), ...(process.leader ? ['leader'] : [])].join(' ')
   },
 })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { decoded, type Findings } from './encoding.ts'
 import { openSource } from './source.ts'
 
-/** Text, encoding and where it was wrong; read whole and in small pieces, which must be the same. */
+/** Returns the text, its encoding and the first wrong byte. It reads whole and in small pieces, with equal results. */
 async function read(bytes: Buffer, stated?: string, likely?: string) {
   const answers = []
   for (const size of [bytes.length + 1, 1, 7]) {
@@ -163,7 +163,7 @@ test('a likely encoding decides between close readings, and loses to a clear win
   expect(await read(Buffer.from('\uFEFFa,é', 'utf16le'), undefined, 'windows-1252')).toMatchObject({ text: 'a,é' })
 })
 
-test('a text that reads well in no encoding is refused at the place that is not UTF-8', async () => {
+test('a text that fits no encoding is refused with the position of the first byte that is not UTF-8', async () => {
   const bytes = Buffer.from('a\n\xff\xfe\x81\x02\x90\n', 'latin1')
   expect(await read(bytes)).toMatchObject({ encoding: 'utf-8', problem: 'encoding', byte: 2 })
 })

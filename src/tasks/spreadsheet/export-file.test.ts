@@ -70,7 +70,7 @@ test.each(['csv', 'xlsx', 'ndjson'] as const)('%s without rows is a valid file',
 })
 
 test.each(['csv', 'xlsx', 'ndjson'] as const)(
-  '%s: a page is taken when it is wanted, and the pages end with the reader',
+  '%s: a page is read only when the stream needs it, and cancelling the stream ends the pages',
   async (format) => {
     let given = 0
     let ended = false

@@ -33,7 +33,7 @@ export function tooManyRows(row: number, maxRows: number): HighkiqError {
   return new HighkiqError('TOO_MANY_ROWS', message, { row, maxRows, ...more })
 }
 
-// As many as Excel has. More are never a table but a file with the wrong delimiter or worse.
+// As many as Excel has. A file with more has the wrong delimiter, or is not a table.
 const MAX_COLUMNS = 16_384
 
 // A table may have this many empty cells, and a number more for each value. Without a limit a row of a few bytes would become

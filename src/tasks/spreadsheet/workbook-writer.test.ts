@@ -14,7 +14,7 @@ async function written(rows: Cell[][], mostRows?: number): Promise<Buffer> {
 
 const readBack = async (workbook: Buffer) => (await readXlsx(workbook)).sheets.map(({ name, rows }) => ({ name, rows }))
 
-test('each kind of cell is written as its value, and dates before and after the day that never was', async () => {
+test('each kind of cell is written as its value, also dates before and after 29 February 1900 of Excel', async () => {
   const day = (year: number, month: number, date: number) => new Date(Date.UTC(year, month - 1, date))
   const rows = [
     ['text', 'number', 'flag', 'nothing', 'day'],
@@ -37,7 +37,7 @@ test('rows that do not fit on a sheet go to another one with the same header', a
   expect(await readBack(await written([['n'], [1], [2]], 3))).toHaveLength(1)
 })
 
-test('the same rows give the same file, and one without rows is a workbook, too', async () => {
+test('the same rows give the same bytes, and a file without rows is a valid workbook', async () => {
   expect(await written([['a'], ['b']])).toEqual(await written([['a'], ['b']]))
   expect(await readBack(await written([]))).toEqual([{ name: 'Sheet1', rows: [] }])
 })

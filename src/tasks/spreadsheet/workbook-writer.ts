@@ -1,4 +1,7 @@
-/** Writes rows as a workbook, while they are read: texts stand in their cells, because a table of texts would fill the memory. */
+/**
+ * Writes rows as a workbook while they are read. Each text is stored in its cell, because a table of shared texts would
+ * have to be kept in memory.
+ */
 
 import { serialOf } from './serial-date.ts'
 import { columnLetters } from './table.ts'

@@ -8,7 +8,7 @@ import type { TableRow } from './table.ts'
 import { decimal, WorksheetScanner } from './worksheet-scan.ts'
 import { textPieces } from './xml-scan.ts'
 
-/** What another reader makes of it, which takes XML apart in full; its dates as text, as they are read here. */
+/** Reads a workbook with another library, which parses all of its XML. Returns dates as text, as our reader does. */
 async function readOtherwise(bytes: Uint8Array): Promise<TableRow[]> {
   const rows: TableRow[] = []
   for await (const { index, values } of streamXlsxRows(bytes))
@@ -16,7 +16,7 @@ async function readOtherwise(bytes: Uint8Array): Promise<TableRow[]> {
   return filled(rows)
 }
 
-/** Returns rows without the empty cells at their ends, of which readers tell more or fewer. */
+/** Returns rows without the empty cells at their ends, because readers return different numbers of them. */
 function filled(rows: readonly TableRow[]): TableRow[] {
   const cut = rows.map(({ number, values }) => {
     return { number, values: values.slice(0, values.findLastIndex((value) => value !== '') + 1) }
@@ -88,7 +88,7 @@ class Hand {
     return choices[Math.floor((this.#state / 2 ** 32) * choices.length)] as T
   }
 
-  /** Mostly the first. */
+  /** Returns the first choice six times as often as each of the others. */
   mostly<T>(usual: T, ...others: T[]): T {
     return this.one(usual, usual, usual, usual, usual, usual, ...others)
   }
@@ -192,7 +192,7 @@ class Hand {
   }
 }
 
-test('a sheet is read like by another reader, in any spelling of its XML', async () => {
+test('a sheet gives the same rows as with another library, whatever the spelling of its XML', async () => {
   for (let seed = SEED; seed < SEED + 300; seed++) {
     const hand = new Hand(seed)
     const sheet = hand.sheet()
@@ -224,7 +224,7 @@ test('the rows are the same from chunks of any size', async () => {
   }
 })
 
-test('a workbook of another writer is read like by its own reader', async () => {
+test('a workbook that another library wrote gives the same rows as with its own reader', async () => {
   for (let seed = SEED; seed < SEED + 40; seed++) {
     const hand = new Hand(seed)
     const value = (): CellValue =>

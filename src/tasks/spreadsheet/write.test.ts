@@ -245,7 +245,7 @@ test('a target without a known extension needs the option format', async () => {
 test.each([
   ['csv', 1],
   ['xlsx', 0.45],
-] as const)('%s: rows are only taken as fast as they are written', async (format, bytesPerCharacter) => {
+] as const)('%s: rows are read only as fast as they are written', async (format, bytesPerCharacter) => {
   let waiting = 0
   function* rows() {
     for (let given = 0; given < 8000; given++) {

@@ -19,9 +19,9 @@ import {
 } from './tracked.ts'
 
 /**
- * Rows of a task begin, end, are retried, buried and dug out again in any order, and effects that are old or already
- * applied come again. After every step: counts equal the events and the model, at most a window of rows is placed, no
- * row waits while there is a place, and every row is where it belongs.
+ * Rows of a task start, end, are retried, die and are taken out of the dead set in any order, and effects that are old
+ * or already applied come again. After each step the counts equal the events and the model, at most `window` rows are
+ * in the window, none waits while the window has room, and each row is where the model has it.
  */
 export const taskModel: Case[] = [
   {

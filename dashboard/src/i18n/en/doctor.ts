@@ -4,7 +4,7 @@ import type { Phrase } from '../index.ts'
 
 export const doctor = {
   'doctor.severity': 'Severity',
-  'doctor.severity.ok': 'fine',
+  'doctor.severity.ok': 'ok',
   'doctor.severity.warning': 'warning',
   'doctor.severity.error': 'error',
   'doctor.status.ok': 'nothing found',

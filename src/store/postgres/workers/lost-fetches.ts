@@ -50,7 +50,7 @@ export class LostFetches {
     return fetchNumber
   }
 
-  /** Ends a fetch that failed, or whose jobs `returned` notes in the same turn of the event loop. */
+  /** Ends a fetch that failed, or whose jobs `noteReturned` adds in the same iteration of the event loop. */
   endFetch(fetchNumber: number): void {
     this.#underWay.delete(fetchNumber)
   }
@@ -89,12 +89,12 @@ export class LostFetches {
     if (own.length < unknown.length && now <= end) known.nextSearchAt = now
     const found = own.slice(0, n).map(({ job }) => job)
     if (found.length === unknown.length) known.searchedAt = now
-    this.returned(owner, found)
+    this.noteReturned(owner, found)
     return found
   }
 
-  /** Notes the jobs that an answer brings to the owner. */
-  returned(owner: string, jobs: readonly FetchedJob[]): void {
+  /** Records that the owner knows these jobs: an answer has brought them. */
+  noteReturned(owner: string, jobs: readonly FetchedJob[]): void {
     if (jobs.length === 0) return
     const { tickets } = this.#of(owner)
     for (const { ticket } of jobs) tickets.add(ticket)
@@ -119,7 +119,7 @@ export class LostFetches {
 
   /**
    * Returns the answers with `ok` for jobs that are gone because an earlier step, whose answer was lost, has settled them:
-   * nobody else could, while the owner has its lease.
+   * no other process could, while the owner holds its lease.
    */
   withEarlier(
     owner: string,

@@ -53,7 +53,7 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
         owner,
         request.settlements.filter((_, i) => answer.settled[i] === 'ok' || answer.settled[i] === 'fenced'),
       )
-      this.#lost.returned(owner, answer.fetched)
+      this.#lost.noteReturned(owner, answer.fetched)
       return { ...answer, settled, fetched: found.length > 0 ? [...found, ...answer.fetched] : answer.fetched }
     } catch (thrown) {
       this.#lost.notReturned(owner, found)
