@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { SwapAnswer } from '#dist/store/contract.js'
 import { bench, Child, Collector, promptly, until } from './bench.ts'
 
 test('the jobs of a killed process run again on another worker, long before its lease ends, in their order, once', async () => {
@@ -86,6 +87,33 @@ test('after the third crash in a row the job is dead with the reason, and death 
   await until(async () => (await t.hq.store.jobSets.size('dead')) === 1)
   expect(await t.set('dead')).toMatchObject([{ jid, hk_crashes: 3, error_class: 'Crashed', error_message: message }])
   expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 0 })
+})
+
+test('a job that the store can not rescue keeps no lease of another dead process from being claimed', async () => {
+  const t = bench()
+  const ran = new Collector<string>()
+  const J = t.hq.job('J', (_ctx, owner: string) => ran.add(owner))
+  const { workers } = t.hq.store
+  for (const owner of ['refused', 'dead']) {
+    await J.performAsync(owner)
+    await workers.join(owner, { queues: ['default'], seconds: 1, host: 'elsewhere\n1 1' })
+    const fetch = { queues: ['default'], n: 1 }
+    const { fetched } = await workers.settleAndFetch(owner, { now: Date.now(), started: [], settlements: [], fetch })
+    expect(fetched).toHaveLength(1)
+  }
+  const { rescue } = workers
+  workers.rescue = (items, now) =>
+    Promise.all(
+      items.map(async (item): Promise<SwapAnswer> => {
+        if (item.owner === 'refused') return 'error'
+        const [answer] = await rescue.call(workers, [item], now)
+        return answer as SwapAnswer
+      }),
+    )
+  expect(await workers.claim('refused')).toBe(true)
+  await t.work({ leaseSeconds: 1 })
+  expect(await ran.atLeast(1)).toEqual(['dead'])
+  expect(t.errors).toMatchObject([{ error: { code: 'STORE_UNUSABLE' } }])
 })
 
 test('jobs of the next dead process are rescued while an onDeath handler never answers, and a stop logs what it drops', async () => {

@@ -7,7 +7,7 @@
  * of the worker that observes it: the clock of the store may be set, forward or back.
  */
 
-import { HighkiqError } from '../../job/errors.ts'
+import { HighkiqError, hasCode } from '../../job/errors.ts'
 import { type Payload, readPayload } from '../../job/payload.ts'
 import { allAmong, jidsOf } from '../../job/rows.ts'
 import { within } from '../../job/wait.ts'
@@ -71,6 +71,8 @@ export class Rescuer extends Periodic {
   readonly #dying = new Set<string>()
   /** The next run checks the processes of this machine and rescues all orphaned jobs, whatever `#skipsLeft` is. */
   #mustCheckProcesses = true
+  /** The last error that says that the store can't rescue some jobs. */
+  #refusal: unknown
 
   constructor(engine: Engine, leaseSeconds: number, self: () => string) {
     // A worker that can't write does not get the lock, so it claims no lease.
@@ -107,22 +109,24 @@ export class Rescuer extends Periodic {
   }
 
   protected override async run(): Promise<void> {
-    let hasClaimedDead = false
-    if (this.#mustCheckProcesses) {
-      this.#mustCheckProcesses = false
-      await this.claimAndRescue()
-    } else if (this.#skipsLeft > 0) {
-      this.#skipsLeft--
-    } else {
-      hasClaimedDead = await this.#claimDeadProcesses()
-    }
-    const isLeader = await this.#checkLeases()
-    if (hasClaimedDead || isLeader) await this.#rescueOrphaned()
+    let mustRescue = this.#mustCheckProcesses
+    this.#mustCheckProcesses = false
+    if (!mustRescue && this.#skipsLeft > 0) this.#skipsLeft--
+    else if (await this.#claimDeadProcesses()) mustRescue = true
+    if (await this.#checkLeases()) mustRescue = true
+    if (!mustRescue) return
+    await this.#rescueOrphaned().catch((thrown) => {
+      if (hasCode(thrown, 'STORE_UNUSABLE')) this.#refusal = thrown
+      throw thrown
+    })
   }
 
-  /** A failed connection may have hidden renewals, so the earlier checks prove nothing. */
-  protected override failed(): void {
-    this.#observations = []
+  /**
+   * A failed connection may have hidden renewals, so the earlier checks prove nothing. A refusal hides none: leases must be
+   * claimed also while the store can't rescue a job.
+   */
+  protected override failed(thrown: unknown): void {
+    if (thrown !== this.#refusal) this.#observations = []
   }
 
   /** Claims the leases of processes of this machine that are gone, and rescues all orphaned jobs. */
