@@ -4,7 +4,7 @@ import type { AppPort } from '../app/port.ts'
 import { invalidJob } from '../job/errors.ts'
 import { editPayload, type Payload, readPayload } from '../job/payload.ts'
 import { mayKeepResult } from '../job/result.ts'
-import { jidsOf } from '../job/rows.ts'
+import { knownJidsOf } from '../job/rows.ts'
 import { JID_LOCK, jidLock, readUnique } from '../job/unique.ts'
 import type { Effect, Entry, SetName, Swap } from '../store/contract.ts'
 
@@ -41,8 +41,9 @@ export async function addedToQueue(app: AppPort, set: SetName, { text, score }: 
   const { effects = [] } = effectsOf(app, own, { kind: 'added-to-queue' })
   if (isOver(set)) effects.push(...leftCancellations(job, app.now()))
   // A job that has ended starts over.
-  const isKept = mayKeepResult(app.registry.get(job.wrapped ?? job.class))
-  return { text, score, to, effects: isKept ? [...effects, { kind: 'delete-result', jid: job.jid }] : effects }
+  const { jid } = job
+  const isKept = typeof jid === 'string' && mayKeepResult(app.registry.get(job.wrapped ?? job.class))
+  return { text, score, to, effects: isKept ? [...effects, { kind: 'delete-result', jid }] : effects }
 }
 
 /**
@@ -63,7 +64,7 @@ async function withoutLocksOfLater(app: AppPort, job: Payload, text: string): Pr
 
 /** Returns effects that withdraw the cancellations which a killed worker left behind. Otherwise the next worker would drop the job. */
 function leftCancellations(job: Payload, at: number): Effect[] {
-  return jidsOf(job).map((jid) => ({ kind: 'clear-cancellation', jid, at, dropped: false }))
+  return knownJidsOf(job).map((jid) => ({ kind: 'clear-cancellation', jid, at, dropped: false }))
 }
 
 /** Names an entry in messages. It shows nothing else of the text, which may be confidential. */

@@ -8,6 +8,11 @@ export function jidsOf({ jid, hk_rows }: Payload): string[] {
   return hk_rows ? hk_rows.map((index) => taskJid(splitTaskJid(jid).id, index)) : [jid]
 }
 
+/** Returns the jids of the rows of a job; none for a job of another program that has no jid. */
+export function knownJidsOf(payload: Payload): string[] {
+  return jidsOf(payload).filter((jid) => typeof jid === 'string')
+}
+
 /** Returns whether all rows of a job are in a set. */
 export function allAmong(payload: Payload, jids: ReadonlySet<string>): boolean {
   return jidsOf(payload).every((jid) => jids.has(jid))

@@ -89,7 +89,17 @@ test('after the third crash in a row the job is dead with the reason, and death 
   expect(await t.hq.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 0 })
 })
 
-test('a job that the store can not rescue keeps no lease of another dead process from being claimed', async () => {
+test('a job without a jid goes to the dead set by its last crash, and can be retried by hand', async () => {
+  const t = bench()
+  await t.raw('{"class":"Killer","args":[],"queue":"default","retry":true,"hk_crashes":2}')
+  await t.work({ leaseSeconds: 1, queues: ['other'] })
+  await new Child(t.url).exited
+  await until(async () => (await t.hq.store.jobSets.size('dead')) === 1)
+  expect(await t.hq.dead.retryAll()).toMatchObject({ done: 1 })
+  expect(await t.queue()).toMatchObject([{ class: 'Killer' }])
+})
+
+test('a job that the store refuses to rescue keeps no lease of another dead process from being claimed', async () => {
   const t = bench()
   const ran = new Collector<string>()
   const J = t.hq.job('J', (_ctx, owner: string) => ran.add(owner))

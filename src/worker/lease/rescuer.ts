@@ -9,7 +9,7 @@
 
 import { HighkiqError, hasCode } from '../../job/errors.ts'
 import { type Payload, readPayload } from '../../job/payload.ts'
-import { allAmong, jidsOf } from '../../job/rows.ts'
+import { allAmong, jidsOf, knownJidsOf } from '../../job/rows.ts'
 import { within } from '../../job/wait.ts'
 import type { Effect, Lease, OrphanedJob, Rescue } from '../../store/contract.ts'
 import { LeaderLock, Periodic } from '../background-service.ts'
@@ -259,7 +259,7 @@ export class Rescuer extends Periodic {
     if (to.to !== 'dead') return { owner, queue, ticket, to, effects }
     // A job that was cancelled just now must not leave its cancellation to a later job with its jid.
     const at = this.#engine.now()
-    const cleared = jidsOf(payload).map((jid): Effect => ({ kind: 'clear-cancellation', jid, at, dropped: false }))
+    const cleared = knownJidsOf(payload).map((jid): Effect => ({ kind: 'clear-cancellation', jid, at, dropped: false }))
     return { owner, queue, ticket, to, effects: [...(effects ?? []), ...cleared] }
   }
 }
