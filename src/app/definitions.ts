@@ -48,8 +48,7 @@ export class Definitions extends Inspection {
     ...rest: [Handler<Args, Result>] | [JobOptions, Handler<Args, Result>]
   ): Job<Args, Awaited<Result>> {
     const [options, handler] = rest.length === 1 ? [{}, rest[0]] : rest
-    this.#refuseTwice(name, this.#app.ordered.get(name))
-    return this.#jobOf(this.#app.registry.define(name, options, handler as unknown as Handler<never[]>))
+    return this.#define(name, options, handler)
   }
 
   /**
@@ -84,7 +83,7 @@ export class Definitions extends Inspection {
     const [options, job] = rest.length === 1 ? [{}, rest[0]] : rest
     checkIterable(name, job, options)
     // Aborts between items reach only this thread, so the job runs here.
-    return this.job(name, { ...options, thread: false }, iterableHandler(this.#app, job))
+    return this.#define(name, { ...options, thread: false }, iterableHandler(this.#app, job), true)
   }
 
   /**
@@ -170,6 +169,16 @@ export class Definitions extends Inspection {
   ): this {
     this.#app.declareContext(name, storage as ContextStorage<unknown>, options as ContextOptions<unknown, unknown>)
     return this
+  }
+
+  #define<Args extends unknown[], Result>(
+    name: string,
+    options: JobOptions,
+    handler: Handler<Args, Result>,
+    isIterable = false,
+  ): Job<Args, Awaited<Result>> {
+    this.#refuseTwice(name, this.#app.ordered.get(name))
+    return this.#jobOf(this.#app.registry.define(name, options, handler as unknown as Handler<never[]>, isIterable))
   }
 
   #jobOf<Args extends unknown[], Result>(definition: JobDefinition): Job<Args, Result> {

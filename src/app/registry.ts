@@ -29,7 +29,7 @@ export class Registry {
   }
 
   /** @throws INVALID_OPTION, DUPLICATE_JOB */
-  define(name: string, options: JobOptions, handler: Handler<never[]>): JobDefinition {
+  define(name: string, options: JobOptions, handler: Handler<never[]>, isIterable: boolean): JobDefinition {
     if (typeof name !== 'string' || name === '')
       throw invalidOption('hq.job: the name of a job must be a string that is not empty')
     if (typeof handler !== 'function') {
@@ -39,7 +39,13 @@ export class Registry {
     if (before && !this.canReplace)
       throw new HighkiqError('DUPLICATE_JOB', `a job named ${name} is already defined${HOT_RELOAD}`)
     checkJobOptions(name, options)
-    const definition: JobDefinition = { name, options: { ...this.#defaults, ...options }, own: options, handler }
+    const definition: JobDefinition = {
+      name,
+      options: { ...this.#defaults, ...options },
+      own: options,
+      handler,
+      isIterable,
+    }
     if (definition.options.encrypt && !this.#hasKeys) {
       throw invalidOption(`${name}: encrypt needs keys: new Highkiq({ encryption: { keys: { 1: key }, active: 1 } })`)
     }

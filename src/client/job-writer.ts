@@ -8,7 +8,7 @@ import { editPayload, floatsOf, newJid, type Payload, timeOf, writePayload } fro
 import { baseQueue } from '../job/priority.ts'
 import { mayKeepResult } from '../job/result.ts'
 import { type JobLock, jidLock, readUnique } from '../job/unique.ts'
-import type { PushItem, UniqueClaim } from '../store/contract.ts'
+import type { Effect, PushItem, UniqueClaim } from '../store/contract.ts'
 import type { PreparedPush } from './push-target.ts'
 import type { RequestContext } from './request.ts'
 import type { Template } from './template.ts'
@@ -52,11 +52,8 @@ export class JobWriter {
     const locks = payload.hk_unique === undefined ? [] : readUnique(payload)
     if (locks.length > 0) {
       destination.unique = { jid, claims: locks.map(claimOf) }
-      const isNamed = locks.some(({ key }) => key === jidLock(jid))
-      // An earlier job with this jid may have left a result.
-      if (isNamed && mayKeepResult(this.#options.definition(payload.wrapped ?? payload.class))) {
-        destination.effects = [{ kind: 'delete-result', jid }]
-      }
+      const effects = locks.some(({ key }) => key === jidLock(jid)) ? this.#cleanUp(payload) : []
+      if (effects.length > 0) destination.effects = effects
     }
     const track = payload.hk_task === undefined ? undefined : trackOf(payload, now)
     const { maxLengths } = this.#options
@@ -65,6 +62,15 @@ export class JobWriter {
     const most = maxLengths.size > 0 && isOwn && maxLengths.get(baseQueue(queue))
     if (most) destination.maxLength = most
     return track ? { jid, destination, payload, track } : { jid, destination, payload }
+  }
+
+  /** Returns the effects that delete what an earlier job with this jid may have left: a result, and the cursor of an iteration. */
+  #cleanUp({ jid, class: name, wrapped = name }: Payload): Effect[] {
+    const definition = this.#options.definition(wrapped)
+    const effects: Effect[] = []
+    if (mayKeepResult(definition)) effects.push({ kind: 'delete-result', jid })
+    if (!definition || definition.isIterable) effects.push({ kind: 'iteration', jid, state: null })
+    return effects
   }
 
   /** Fills the template of equal pushes with the arguments of one. @throws INVALID_ARGS, ARGS_TOO_LARGE */

@@ -8,7 +8,7 @@ import type { Handler } from '../job/definition.ts'
 import { HighkiqError, hasCode, Kill, Pause, Release } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
 import type { IterationState } from '../store/contract.ts'
-import type { Plugin } from '../worker/plugin.ts'
+import type { Outcome, Plugin } from '../worker/plugin.ts'
 import { checkPairs, type IterableContext, type IterableJob, type IterationView, type Pairs } from './definition.ts'
 
 const SAVE_SECONDS = 5
@@ -208,19 +208,23 @@ function deepFreeze<T>(value: T): T {
   return Object.freeze(value)
 }
 
+/** After these outcomes the job does not run again, also not from the dead set. */
+const ENDED: ReadonlySet<Outcome['kind']> = new Set(['done', 'deferred', 'business-failure', 'discarded'])
+
 /** Saves the progress of an iterable job in the step that moves the job, so that no crash can come between. */
 export const iterations: Plugin = {
   concerns: ['cancelled', 'own-context'],
   // Sidekiq's `cancel!` writes only to the saved iteration.
   cancelledByOthers: (ctx) => 'iteration' in ctx,
-  effects({ jid }, { kind }, now, ctx?: JobContext & { iteration?: Iteration }) {
+  effects({ jid }, outcome, now, ctx?: JobContext & { iteration?: Iteration }) {
+    const { kind } = outcome
     // This also holds for a job that was removed while it waited: then only its id is known.
     if (kind === 'cancelled') return [{ kind: 'iteration', jid, state: null }]
     const iteration = ctx?.iteration
     const state = iteration?.state
     if (!state || kind === 'started' || kind === 'not-started') return undefined
-    if (kind !== 'done' && kind !== 'deferred' && kind !== 'business-failure' && kind !== 'discarded')
-      return [{ kind: 'iteration', jid, state }]
+    const isOver = kind === 'dead' ? outcome.isDeleted === true : ENDED.has(kind)
+    if (!isOver) return [{ kind: 'iteration', jid, state }]
     const over = { kind: 'iteration', jid, state: null } as const
     // The job has ended because of its cancellation, so the cancellation is cleared.
     return iteration.cancelled ? [over, { kind: 'clear-cancellation', jid, at: now(), dropped: false }] : [over]

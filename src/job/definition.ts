@@ -149,6 +149,8 @@ export interface JobDefinition {
   /** The options without the defaults of the app. */
   readonly own?: JobOptions
   readonly handler: Handler<never[]>
+  /** Whether `hq.iterable` defined the job, so that the store may have its iteration. */
+  readonly isIterable?: boolean
 }
 
 const isFlag = (value: unknown) => typeof value === 'boolean'

@@ -131,6 +131,38 @@ test('a retry starts at the failed item; earlier items do not run again', async 
   expect(await t.hq.iteration(jid)).toBeNull()
 })
 
+test('a dead job continues at its cursor when it is retried by hand; a new job with its jid starts at the first item', async () => {
+  const t = bench()
+  const calls = new Collector<string>()
+  let isBroken = true
+  const { job } = items(
+    t,
+    {
+      each(_ctx, item) {
+        calls.add(`${item}`)
+        if (item === 2 && isBroken) throw new Error('broken')
+      },
+    },
+    calls,
+  )
+  const push = () => job.set({ jid: 'order-7', retry: 0 }).performAsync(4)
+  const deadJobs = (n: number) => until(async () => (await t.hq.store.jobSets.size('dead')) === n)
+  await push()
+  await t.work()
+  await deadJobs(1)
+  isBroken = false
+  expect(await t.hq.dead.retryAll()).toMatchObject({ done: 1 })
+  await until(() => calls.all.includes('complete'))
+  await t.settled()
+  expect(calls.all).toEqual(['start', '0', '1', '2', 'stop', 'resume', '2', '3', 'stop', 'complete'])
+  isBroken = true
+  for (const n of [1, 2]) {
+    await push()
+    await deadJobs(n)
+  }
+  expect(calls.all.slice(10)).toEqual(['start', '0', '1', '2', 'stop', 'start', '0', '1', '2', 'stop'])
+})
+
 test('a dropped job loses its cursor; a dead job keeps it', async () => {
   const t = bench()
   let error: Error = new Discard()
@@ -143,9 +175,12 @@ test('a dropped job loses its cursor; a dead job keeps it', async () => {
   await t.work()
   await t.settled()
   error = new Error('broken')
+  const deleted = (await job.set({ retry: false }).performAsync(3)) as string
   const dead = (await job.set({ retry: 0 }).performAsync(3)) as string
   await until(async () => (await t.hq.store.jobSets.size('dead')) === 1)
+  await t.settled()
   expect(await t.hq.iteration(dropped)).toBeNull()
+  expect(await t.hq.iteration(deleted)).toBeNull()
   expect(await t.hq.iteration(dead)).toMatchObject({ executions: 1, cursor: 0 })
 })
 

@@ -113,7 +113,7 @@ export interface BatchMember {
 export interface NewMember {
   bid: string
   id: string
-  /** Without `once`; its effects are `record` and `delete-result`. */
+  /** Without `once`; its effects are `record`, `delete-result`, and an `iteration` that is removed. */
   item: PushItem | null
   /** Decides what happens while another job has a lock of `item`. `drop` (default): it is not stored. `raise`: the push is refused. */
   onConflict?: 'drop' | 'raise' | undefined

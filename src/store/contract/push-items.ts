@@ -47,10 +47,10 @@ export interface UniqueClaim {
 
 /**
  * A job to store. With `once`, the job's id, the push may be repeated within ONCE_SECONDS, also with another text or
- * destination: a job that was stored before is not stored again. An item with `once` has no effects but `record` and `delete-result`.
- * An item with `unique` is stored if all of its locks are free, and holds them from then on. Else it is refused, also if its own
- * job holds the lock: then an earlier push has stored it. An item with `maxLength` is stored if its queue has fewer jobs
- * than that, of all priorities.
+ * destination: a job that was stored before is not stored again. An item with `once` has no effects but `record`,
+ * `delete-result`, and an `iteration` that is removed. An item with `unique` is stored if all of its locks are free, and holds
+ * them from then on. Else it is refused, also if its own job holds the lock: then an earlier push has stored it. An item with
+ * `maxLength` is stored if its queue has fewer jobs than that, of all priorities.
  */
 export type PushItem = Destination & {
   effects?: Effect[]

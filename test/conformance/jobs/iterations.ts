@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { IterationEffect, IterationState } from '#dist/store/contract.js'
+import type { BatchPush, IterationEffect, IterationState, PushItem } from '#dist/store/contract.js'
 import { type Case, done, NOW, release, retry, sure, toQueue } from '../bench.ts'
 
 const state = (executions: number, cursor: unknown, runtime = 1.5): IterationState => ({
@@ -97,6 +97,32 @@ export const iterations: Case[] = [
       const [next] = await t.fetch(owner, 'q')
       await t.settleAndFetch(owner, { settlements: [done(next, { effects: [ends('j')] })] })
       expect(await t.store.jobs.iterations(['j'])).toEqual([null])
+    },
+  },
+  {
+    name: 'a push removes the iteration of its job if the job is stored, also a push with an id and one of a batch',
+    async run(t) {
+      const { jobs, batches } = t.store
+      const save = (jid: string) => jobs.saveIteration(jid, state(1, jid), NOW)
+      const item = (jid: string): PushItem => ({
+        ...toQueue('q', t.job(jid)),
+        unique: { jid, claims: [{ key: `jid:${jid}` }] },
+        effects: [ends(jid)],
+      })
+      const bid = 'abcdef0123456789'
+      const none = { parent: null, onComplete: null, onSuccess: null, onDeath: null, job: null }
+      const batch: BatchPush = {
+        batches: [{ bid, meta: '{}', keep: 1000, createdAt: NOW, ...none }],
+        members: [{ bid, id: 'c', item: item('c') }],
+      }
+      await Promise.all(['a', 'b', 'c', 'd'].map(save))
+      expect(await jobs.push([item('a'), { ...item('b'), once: 'b' }], NOW)).toEqual([])
+      await batches.push(batch, NOW)
+      expect(await jobs.iterations(['a', 'b', 'c'])).toEqual([null, null, null])
+      expect(await jobs.iterations(['d'])).toMatchObject([{ cursor: '"d"' }])
+      await save('a')
+      expect(await jobs.push([item('a')], NOW)).toMatchObject([{ holder: 'a' }])
+      expect(await jobs.iterations(['a'])).toMatchObject([{ cursor: '"a"' }])
     },
   },
   {
