@@ -29,9 +29,14 @@ function readBootId(): string {
 }
 
 /**
- * Returns whether a time of `monotonicNow` on `boot` is past. A time more than `seconds` ahead is from an earlier start of
- * the machine.
+ * Returns whether a time of `monotonicNow` on `boot` is from this start of the machine. One more than `seconds` ahead is not,
+ * also where the system has no boot id.
  */
+export function isOfThisStart(ends: number, boot: string, seconds: number, now = monotonicNow()): boolean {
+  return boot === bootId && ends <= now + seconds * 1000 + 1000
+}
+
+/** Returns whether a time of `monotonicNow` on `boot`, at most `seconds` ahead when it was set, is past. */
 export function isPast(ends: number, boot: string, seconds: number, now = monotonicNow()): boolean {
-  return boot !== bootId || ends <= now || ends > now + seconds * 1000 + 1000
+  return ends <= now || !isOfThisStart(ends, boot, seconds, now)
 }

@@ -1,7 +1,7 @@
 /** The leases of owners. All times are on the machine's monotonic clock. */
 
 import type { ClaimCondition, Lease } from '../../contract.ts'
-import { bootId, endIn, isPast, monotonicNow } from '../file/clock.ts'
+import { bootId, endIn, isOfThisStart, isPast, monotonicNow } from '../file/clock.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 
@@ -22,13 +22,12 @@ export class Leases extends Tables {
 
   list(): Lease[] {
     const now = monotonicNow()
-    return this.db.all<LeaseRow>(sql.owner.list).map(({ boot, claimed, ...lease }) => ({
-      ...lease,
+    return this.db.all<LeaseRow>(sql.owner.list).map(({ boot, claimed, ...lease }) => {
+      const { ends, seconds } = lease
       // A renewal before the last start of the machine is older than all others.
-      stamp: boot === bootId ? lease.ends - Math.round(lease.seconds * 1000) : 0,
-      ended: isPast(lease.ends, boot, lease.seconds, now),
-      claimed: claimed === 1,
-    }))
+      const stamp = isOfThisStart(ends, boot, seconds, now) ? ends - Math.round(seconds * 1000) : 0
+      return { ...lease, stamp, ended: isPast(ends, boot, seconds, now), claimed: claimed === 1 }
+    })
   }
 
   /** `asked` is when the caller asked for the claim. A claim with a condition that has waited for the file too long fails. */
