@@ -13,7 +13,7 @@ import { type Bench, type Case, NOW } from '../bench.ts'
 
 const HOST = 'machine\n1\n1'
 const HOUR = 3_600_000
-const base: Limit = { name: 'tenant: {1} 🦙', max: 0, count: 0, per: 0, burst: 1, window: 'smooth' }
+const base: Limit = { name: 'tenant: {1}\0 🦙', max: 0, count: 0, per: 0, burst: 1, window: 'smooth' }
 const slots: Limit = { ...base, max: 2 }
 const rate = (count: number, more: Partial<Limit> = {}): Limit => ({ ...base, count, per: HOUR, ...more })
 const set = `limited:${base.name}` as const

@@ -26,8 +26,8 @@ DELETE FROM hk_job_slot WHERE job_limit = ? AND owner NOT IN (SELECT id FROM hk_
 -- hasOrphaned: returns a row if an owner without a lease has a slot.
 SELECT 1 FROM hk_job_slot WHERE owner NOT IN (SELECT id FROM hk_owner WHERE claimed = 0) LIMIT 1;
 
--- dropAllOrphaned: releases the slots of all owners without a lease.
-DELETE FROM hk_job_slot WHERE owner NOT IN (SELECT id FROM hk_owner WHERE claimed = 0) RETURNING job_limit AS name;
+-- dropAllOrphaned: releases the slots of all owners without a lease. The names of their limits are JSON, which keeps NUL.
+DELETE FROM hk_job_slot WHERE owner NOT IN (SELECT id FROM hk_owner WHERE claimed = 0) RETURNING json_quote(job_limit) AS name;
 
 -- checkNow: checks a limit with waiting jobs now. A limit that is due already stays in its place.
 UPDATE hk_job_limit SET next_check = min(next_check, ?) WHERE name = ? AND next_check IS NOT NULL;
@@ -44,8 +44,9 @@ DELETE FROM hk_job_limit WHERE name = ?1 AND next_check IS NULL AND NOT EXISTS (
 -- dropEmptySet: deletes the set of waiting jobs if it is empty.
 DELETE FROM hk_job_set WHERE name = ? AND size = 0;
 
--- due: returns the limits to check now. A time too far ahead is from an earlier start of the machine.
-SELECT name, spec FROM hk_job_limit WHERE next_check <= ?1 OR next_check > ?2 ORDER BY next_check LIMIT ?3;
+-- due: returns the limits to check now; their names are in their specs, because drivers cut a column at NUL. A time too far
+-- ahead is from an earlier start of the machine.
+SELECT spec FROM hk_job_limit WHERE next_check <= ?1 OR next_check > ?2 ORDER BY next_check LIMIT ?3;
 
 -- nextCheck: returns the time of the next check.
 SELECT min(next_check) AS nextCheck FROM hk_job_limit WHERE next_check IS NOT NULL;

@@ -63,7 +63,7 @@ export class SqliteLimitStore extends SqliteArea implements LimitStore {
   readonly due: LimitStore['due'] = async (n) => {
     const idle = await this.file.readAtOnce((db) => {
       const now = monotonicMicros()
-      if (db.first(sql.limit.oldRate, now) || dueNames(db, now, 1).length > 0) return undefined
+      if (db.first(sql.limit.oldRate, now) || dueSpecs(db, now, 1).length > 0) return undefined
       return { limits: [], nextMs: nextMs(db, now) }
     })
     return idle ?? this.file.write((db) => checkDue(db, n))
@@ -79,7 +79,7 @@ export class SqliteLimitStore extends SqliteArea implements LimitStore {
     if (!(await this.file.read((db) => db.first(sql.limit.hasOrphaned)))) return
     await this.file.write((db) => {
       const released = db.all<{ name: string }>(sql.limit.dropAllOrphaned)
-      for (const name of new Set(released.map((slot) => slot.name))) checkOrDelete(db, name)
+      for (const name of new Set(released.map((slot) => slot.name))) checkOrDelete(db, JSON.parse(name))
     })
   }
 
@@ -155,7 +155,7 @@ function holderOf(owner: string, ticket: string): string {
   return `${owner} ${ticket}`
 }
 
-function dueNames(db: Database, now: number, n: number): { name: string; spec: string }[] {
+function dueSpecs(db: Database, now: number, n: number): { spec: string }[] {
   return db.all(sql.limit.due, now, now + LONGEST_CHECK_MS * 1000, n)
 }
 
@@ -168,9 +168,10 @@ function checkDue(db: Database, n: number): DueLimits {
   const call = new LimitCall(db)
   db.run(sql.limit.dropRates, call.now)
   const limits: DueLimits['limits'] = []
-  for (const { name, spec } of dueNames(db, call.now, n)) {
-    const room = call.checkWaiting(call.limitOf(JSON.parse(spec)))
-    if (room > 0) limits.push({ name, room })
+  for (const { spec } of dueSpecs(db, call.now, n)) {
+    const limit = call.limitOf(JSON.parse(spec))
+    const room = call.checkWaiting(limit)
+    if (room > 0) limits.push({ name: limit.name, room })
   }
   call.save()
   return { limits, nextMs: nextMs(db, call.now) }
