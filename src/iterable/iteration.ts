@@ -162,10 +162,14 @@ export class Iteration implements IterationView {
     }
   }
 
-  /** Saves the state. After a failure the next save or the end of the attempt saves it. */
+  /**
+   * Saves the state. After a failure the next save or the end of the attempt saves it.
+   * @throws LEASE_LOST when another worker has the job, which may have ended there
+   */
   async #save(): Promise<void> {
     const { state } = this
     if (!state) return
+    if (!(await this.#ctx.isStillOwn())) throw new HighkiqError('LEASE_LOST', 'this process lost its lease')
     try {
       const saved = await this.#app.store.jobs.saveIteration(this.#ctx.jid, state, this.#app.now())
       if (!saved) throw new HighkiqError('LEASE_LOST', 'a later attempt of this job runs elsewhere')

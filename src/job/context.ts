@@ -74,6 +74,16 @@ export interface BatchAccess {
   children(bid: string): Promise<ChildResult[]>
 }
 
+/** The part of a worker's lease that is needed to start jobs, and to store what belongs to them. */
+export interface HeldLease {
+  /** The time on the monotonic clock before which no other process can have claimed the lease. */
+  readonly safeUntil: number
+  /**
+   * Renews the lease until `safeUntil` is in the future. Returns false when the lease was lost, or the worker has stopped.
+   */
+  confirm(): Promise<boolean>
+}
+
 /** The parts of a context that all contexts of a worker share. */
 export interface ContextParts {
   log: Logger
@@ -83,6 +93,8 @@ export interface ContextParts {
   /** Returns whether the worker fetches no more jobs. */
   isStopping?: (() => boolean) | undefined
   batches?: BatchAccess | undefined
+  /** Absent where there is no worker. */
+  lease?: HeldLease | undefined
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
@@ -288,6 +300,16 @@ export class JobContext {
       own.#messages = new Map([[undefined, mergeMessages(this.#messages.get(undefined), this.#messages.get(row))]])
     own.#aborted = this.#aborted
     return own
+  }
+
+  /**
+   * Returns whether the job is still this worker's. After a time in which the process was stopped, another worker may have
+   * run the job, and what that worker stored must stay. While the store does not answer, nobody knows: it waits. @internal
+   */
+  async isStillOwn(): Promise<boolean> {
+    const { lease } = this.#parts
+    if (lease && performance.now() >= lease.safeUntil && !(await lease.confirm())) return false
+    return this.#aborted?.code !== 'LEASE_LOST'
   }
 
   /** Aborts the signal; only the first reason counts. */

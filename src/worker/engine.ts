@@ -1,6 +1,6 @@
 import type { Recording } from '../events/recording.ts'
 import type { Chain, Middleware } from '../job/chain.ts'
-import type { BatchAccess, JobContext } from '../job/context.ts'
+import type { BatchAccess, HeldLease, JobContext } from '../job/context.ts'
 import type { JobDefinition } from '../job/definition.ts'
 import type { FinishedRules } from '../job/keep-finished.ts'
 import type { Logger } from '../job/logger.ts'
@@ -29,16 +29,6 @@ export interface WorkerAbout {
 export interface Threads {
   /** Returns a thread that is ready to run the handler of one job. */
   reserve(definition: JobDefinition, ctx: JobContext): Promise<{ run(): Promise<unknown>; release(): void }>
-}
-
-/** The part of a worker's lease that is needed to start jobs. */
-export interface HeldLease {
-  /** The time on the monotonic clock before which no other process can have claimed the lease. */
-  readonly safeUntil: number
-  /**
-   * Renews the lease until `safeUntil` is in the future. Returns false when the lease was lost, or the worker has stopped.
-   */
-  confirm(): Promise<boolean>
 }
 
 /** The part of the app that a worker uses. */

@@ -27,6 +27,15 @@ hq.job('StuckWithResult', { keepResult: 60 }, (_ctx, file) => {
   blockUntil(file)
   return 'late'
 })
+hq.iterable('StuckItems', {
+  *enumerate(_ctx, _cursor, file) {
+    yield [0, 0]
+    blockUntil(file)
+    yield [1, 1]
+  },
+  each() {},
+  saveEvery: 0.001,
+})
 hq.job('StuckLater', async (_ctx, file) => {
   await nextTurn()
   blockUntil(file)

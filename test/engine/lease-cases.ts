@@ -90,6 +90,25 @@ export function leaseCases(title: string, makeUrl: () => string | Promise<string
       expect(await t.hq.result(jid, { timeout: 0 })).toBe('new')
     })
 
+    test('a process that was stopped saves no cursor of an iterable job that another process has ended', async () => {
+      const t = await onStore()
+      t.hq.iterable('StuckItems', { enumerate: () => [[0, 0]], each() {} })
+      const child = new Blocker(t.url)
+      const jid = (await t.hq.push({ class: 'StuckItems', args: [child.file] })) as string
+      await child.waitFor('began')
+      await child.freeze(t)
+      const here = await t.work({ leaseSeconds: 1 })
+      await until(async () => (await t.hq.store.metrics.totals()).processed === 1)
+      await here.stop()
+      expect(await t.hq.iteration(jid)).toBeNull()
+      child.release()
+      child.kill('SIGCONT')
+      await child.waitFor('ended')
+      await t.hq.push({ class: 'Quick', args: [1] })
+      await child.waitFor('ran')
+      expect(await t.hq.iteration(jid)).toBeNull()
+    })
+
     test('a process that is frozen while it starts 200 jobs starts none that others have settled', async () => {
       const t = await onStore()
       const ran = new Collector<string>()

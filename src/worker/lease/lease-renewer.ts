@@ -5,10 +5,11 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { HeldLease } from '../../job/context.ts'
 import { within } from '../../job/wait.ts'
 import type { Renewer } from '../../store/contract.ts'
 import { Thread } from '../../thread.ts'
-import type { Engine, HeldLease } from '../engine.ts'
+import type { Engine } from '../engine.ts'
 import { type Block, describe, fieldsOf } from './block.ts'
 import { type Pace, paceOf } from './event-loop-monitor.ts'
 import type { EventLoopState } from './event-loop-state.ts'

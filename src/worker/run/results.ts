@@ -29,15 +29,6 @@ export async function keepEnd(
   return settlement
 }
 
-/**
- * Returns whether the job is still this worker's. After a time in which the process was stopped, another worker may have
- * run the job, and its result must stay.
- */
-async function mayKeep({ lease }: Engine, ctx: JobContext): Promise<boolean> {
-  if (lease && performance.now() >= lease.safeUntil && !(await lease.confirm())) return false
-  return ctx.abortReason?.code !== 'LEASE_LOST'
-}
-
 /** Returns the outcome of each row, or of the one job. */
 function endsOf({ rows, payload, outcome }: Attempt): { payload: Payload; outcome: Outcome }[] {
   if (rows) return rows.flatMap(endsOf)
@@ -60,11 +51,7 @@ export async function keepOutcome(
   const text = seconds === undefined ? undefined : endText(engine, payload, outcome)
   if (seconds === undefined || text === undefined) return
   const { jid } = payload
-  for (
-    let pause = FIRST_PAUSE_MS;
-    !ctx || (await mayKeep(engine, ctx));
-    pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
-  ) {
+  for (let pause = FIRST_PAUSE_MS; !ctx || (await ctx.isStillOwn()); pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     try {
       await engine.store.results.keep(jid, text, seconds)
       return
