@@ -10,20 +10,24 @@ const UNREACHABLE: readonly ErrorCode[] = ['STORE_UNREACHABLE', 'STORE_TIMEOUT']
 /** Repeats an idempotent push while the store is unreachable. @throws PushError */
 export async function resend<T>(push: () => Promise<T>): Promise<T> {
   const end = performance.now() + RESEND_MS
+  // The monotonic clock may stand still while the machine is suspended, and the store forgets the id meanwhile.
+  const until = Date.now() + RESEND_MS
+  const isOver = (ms = 0) => performance.now() + ms > end || Date.now() + ms > until
   let maybePushed = false
   for (let pause = 50; ; pause = Math.min(pause * 2, 2000)) {
+    let failure: PushError
     try {
       return await push()
     } catch (thrown) {
       if (!(thrown instanceof PushError)) throw thrown
-      const isFirst = !maybePushed
+      // An earlier attempt may have stored the jobs that the last one did not.
+      const parts = maybePushed ? undefined : thrown.parts
       maybePushed ||= thrown.maybePushed
-      if (!UNREACHABLE.some((code) => hasCode(thrown.cause, code)) || performance.now() + pause > end) {
-        // An earlier attempt may have stored the jobs that the last one did not.
-        const parts = isFirst || !maybePushed ? thrown.parts : undefined
-        throw new PushError(thrown.message, thrown.jids, maybePushed, { cause: thrown.cause, parts })
-      }
+      failure = new PushError(thrown.message, thrown.jids, maybePushed, { cause: thrown.cause, parts })
     }
+    if (isOver(pause) || !UNREACHABLE.some((code) => hasCode(failure.cause, code))) throw failure
     await sleep(pause * (0.5 + Math.random() / 2))
+    // The process was stopped, or the machine was suspended.
+    if (isOver()) throw failure
   }
 }
