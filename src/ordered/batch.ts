@@ -102,7 +102,9 @@ export class Batch implements Running {
         return this.#failed(thrown)
       } catch {
         // Reading the members of an error threw. All ids fail, and the errors of single ids are not read again.
-        return this.#failed(new Error("the handler threw or named an error that can't be read"), NONE)
+        const why =
+          "the handler threw an error that can't be read, or passed one to ctx.fail: use an error whose getters do not throw"
+        return this.#failed(new Error(why), NONE)
       }
     }
   }

@@ -168,7 +168,9 @@ test("an id whose error can't be read is retried, and the next id runs", async (
   await calls.atLeast(2)
   await idle()
   expect(calls.all).toEqual(['1[v]', '2[v]'])
-  expect(await waiting()).toEqual([`1{1010,0,{v:1},"the handler threw or named an error that can't be read"}`])
+  const error =
+    "the handler threw an error that can't be read, or passed one to ctx.fail: use an error whose getters do not throw"
+  expect(await waiting()).toEqual([`1{1010,0,{v:1},"${error}"}`])
 })
 
 test('snoozed and released ids run again unchanged, without a failure', async () => {
