@@ -1,6 +1,6 @@
 /** The handlers of an app: for errors, deaths, uncaught errors, and the lifecycle events of its workers. */
 
-import { hasCode, invalidOption, messageOf } from '../job/errors.ts'
+import { invalidOption, isUnreachable, messageOf } from '../job/errors.ts'
 import type { Logger } from '../job/logger.ts'
 import type { Payload } from '../job/payload.ts'
 import { answerOfHandler } from '../job/wait.ts'
@@ -64,7 +64,7 @@ export class Hooks {
   #logError(error: unknown, { job: _, jobstr, ...rest }: Record<string, unknown>): void {
     // The arguments of a job are not logged.
     const about = jobstr === undefined ? rest : { ...rest, jobstr: String(jobstr).slice(0, 200) }
-    if (!hasCode(error, 'STORE_UNREACHABLE') && !hasCode(error, 'STORE_TIMEOUT')) {
+    if (!isUnreachable(error)) {
       this.#log().error({ ...about, err: error }, messageOf(error))
     } else if (performance.now() >= this.#logOutageAt) {
       this.#logOutageAt = performance.now() + OUTAGE_MS

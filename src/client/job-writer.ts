@@ -52,7 +52,7 @@ export class JobWriter {
     const locks = payload.hk_unique === undefined ? [] : readUnique(payload)
     if (locks.length > 0) {
       destination.unique = { jid, claims: locks.map(claimOf) }
-      const effects = locks.some(({ key }) => key === jidLock(jid)) ? this.#cleanUp(payload) : []
+      const effects = locks.some(({ key }) => key === jidLock(jid)) ? this.#cleaningEffects(payload) : []
       if (effects.length > 0) destination.effects = effects
     }
     const track = payload.hk_task === undefined ? undefined : trackOf(payload, now)
@@ -65,10 +65,11 @@ export class JobWriter {
   }
 
   /** Returns the effects that delete what an earlier job with this jid may have left: a result, and the cursor of an iteration. */
-  #cleanUp({ jid, class: name, wrapped = name }: Payload): Effect[] {
+  #cleaningEffects({ jid, class: name, wrapped = name }: Payload): Effect[] {
     const definition = this.#options.definition(wrapped)
     const effects: Effect[] = []
     if (mayKeepResult(definition)) effects.push({ kind: 'delete-result', jid })
+    // A job that this process does not define may be iterable.
     if (!definition || definition.isIterable) effects.push({ kind: 'iteration', jid, state: null })
     return effects
   }

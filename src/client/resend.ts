@@ -1,11 +1,10 @@
 /** Repeats pushes whose answer was lost. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ErrorCode, hasCode, PushError } from '../job/errors.ts'
+import { isUnreachable, PushError } from '../job/errors.ts'
 
 /** Milliseconds for which an idempotent push is repeated: a store remembers its id for longer. */
 const RESEND_MS = 30_000
-const UNREACHABLE: readonly ErrorCode[] = ['STORE_UNREACHABLE', 'STORE_TIMEOUT']
 
 /** Repeats an idempotent push while the store is unreachable. @throws PushError */
 export async function resend<T>(push: () => Promise<T>): Promise<T> {
@@ -25,7 +24,7 @@ export async function resend<T>(push: () => Promise<T>): Promise<T> {
       maybePushed ||= thrown.maybePushed
       failure = new PushError(thrown.message, thrown.jids, maybePushed, { cause: thrown.cause, parts })
     }
-    if (isOver(pause) || !UNREACHABLE.some((code) => hasCode(failure.cause, code))) throw failure
+    if (isOver(pause) || !isUnreachable(failure.cause)) throw failure
     await sleep(pause * (0.5 + Math.random() / 2))
     // The process was stopped, or the machine was suspended.
     if (isOver()) throw failure

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AppPort } from '../app/port.ts'
-import { type ErrorCode, HighkiqError, hasCode, invalidOption } from '../job/errors.ts'
+import { HighkiqError, hasCode, invalidOption, isUnreachable } from '../job/errors.ts'
 import { checkOptions, type OptionKind, shown } from '../job/options.ts'
 import type { RecordedEvent } from '../store/contract.ts'
 import {
@@ -46,7 +46,6 @@ const PAGE = 500
 const WAIT_MS = 10_000
 /** The pause before a store that is away is asked again. */
 const RETRY_MS = 500
-const AWAY: readonly ErrorCode[] = ['STORE_UNREACHABLE', 'STORE_TIMEOUT']
 
 /** The events of jobs, in the order in which they were recorded. A loop over it waits for further events. */
 export class JobEvents implements AsyncIterable<JobEvent> {
@@ -185,7 +184,7 @@ export class JobEvents implements AsyncIterable<JobEvent> {
       try {
         return await work()
       } catch (thrown) {
-        if (!AWAY.some((code) => hasCode(thrown, code))) throw thrown
+        if (!isUnreachable(thrown)) throw thrown
         this.#extendAt = 0
         await sleep(RETRY_MS, undefined, { signal: this.#signal }).catch(() => {})
       }

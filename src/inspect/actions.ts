@@ -4,8 +4,8 @@ import type { AppPort } from '../app/port.ts'
 import { invalidJob } from '../job/errors.ts'
 import { editPayload, type Payload, readPayload } from '../job/payload.ts'
 import { mayKeepResult } from '../job/result.ts'
-import { knownJidsOf } from '../job/rows.ts'
-import { JID_LOCK, jidLock, readUnique } from '../job/unique.ts'
+import { clearCancellations } from '../job/rows.ts'
+import { jidLock, readUnique, writeUnique } from '../job/unique.ts'
 import type { Effect, Entry, SetName, Swap } from '../store/contract.ts'
 
 /** An action of a person on a waiting job. */
@@ -25,30 +25,28 @@ export const EFFECT_MEMBERS: readonly string[] = ['"hk_task"', '"hk_cron"', '"hk
 /** Moves an entry to its queue, through client middleware. With `again` it lowers `retry_count` by one. @throws INVALID_JOB */
 export async function addedToQueue(app: AppPort, set: SetName, { text, score }: Entry, again: boolean): Promise<Swap> {
   const job = readPayload(text)
-  const count = job?.retry_count
+  if (!job) throw invalidJob(`${nameOf(text)} can't run: delete it`)
+  const { jid, retry_count: count } = job
   const edits = {
     ...(again && typeof count === 'number' ? { retry_count: count - 1 } : {}),
     // A finished job runs again.
-    ...(job?.hk_started === undefined ? {} : { hk_started: undefined, hk_result: undefined, hk_progress: undefined }),
+    ...(job.hk_started === undefined ? {} : { hk_started: undefined, hk_result: undefined, hk_progress: undefined }),
   }
-  const own = job && isOver(set) ? await withoutLocksOfLater(app, job, text) : text
+  const own = isOver(set) ? await withoutLocksOfLater(app, job, text) : text
   const promoted = await app.client.promote(Object.keys(edits).length > 0 ? editPayload(own, edits) : own)
-  if (!job || promoted === undefined) {
-    throw invalidJob(`${nameOf(text)} can't run: delete it`)
-  }
   if (!promoted) return { text, score, to: null, ...effectsOf(app, own, { kind: 'filtered' }) }
   const to = { to: 'queue', queue: promoted.queue, text: promoted.text, end: 'back' } as const
   const { effects = [] } = effectsOf(app, own, { kind: 'added-to-queue' })
-  if (isOver(set)) effects.push(...leftCancellations(job, app.now()))
+  // A killed worker may have left a cancellation: the next worker would drop the job.
+  if (isOver(set)) effects.push(...clearCancellations(job, app.now()))
   // A job that has ended starts over.
-  const { jid } = job
   const isKept = typeof jid === 'string' && mayKeepResult(app.registry.get(job.wrapped ?? job.class))
   return { text, score, to, effects: isKept ? [...effects, { kind: 'delete-result', jid }] : effects }
 }
 
 /**
- * Returns the text of a job that has ended without the locks that a later push with its jid has. The end of the one job would
- * release those of the other.
+ * Returns the text of a dead or finished job without the locks that a newer job with its jid holds. With them, the job that
+ * ends first would release the locks of the other.
  */
 async function withoutLocksOfLater(app: AppPort, job: Payload, text: string): Promise<string> {
   const locks = readUnique(job)
@@ -58,13 +56,7 @@ async function withoutLocksOfLater(app: AppPort, job: Payload, text: string): Pr
   // A lock with a duration may be the job's own, and no end releases it.
   const own = locks.filter(({ until }, i) => until === 'time' || held[i]?.holder !== job.jid)
   if (own.length === locks.length) return text
-  const names = own.map(({ until, key }) => (key === jidLock(job.jid) ? JID_LOCK : `${until}:${key}`))
-  return editPayload(text, { hk_unique: names.join() || undefined })
-}
-
-/** Returns effects that withdraw the cancellations which a killed worker left behind. Otherwise the next worker would drop the job. */
-function leftCancellations(job: Payload, at: number): Effect[] {
-  return knownJidsOf(job).map((jid) => ({ kind: 'clear-cancellation', jid, at, dropped: false }))
+  return editPayload(text, { hk_unique: writeUnique(own, job.jid) || undefined })
 }
 
 /** Names an entry in messages. It shows nothing else of the text, which may be confidential. */

@@ -8,7 +8,7 @@ import { HighkiqError, invalidJob } from '../job/errors.ts'
 import { checkOptions, checkText, given, type OptionKind, shown } from '../job/options.ts'
 import { editPayload, isSingleTracked, type Payload, readPayload } from '../job/payload.ts'
 import { baseQueue, isPriority, priorityOf } from '../job/priority.ts'
-import { jidLock, readUnique } from '../job/unique.ts'
+import { jidLock, readUnique, writeUnique } from '../job/unique.ts'
 import type { SwapAnswer } from '../store/contract.ts'
 import { changed, effectsOf, nameOf } from './actions.ts'
 import type { SetEntry } from './entry.ts'
@@ -129,7 +129,7 @@ function uniqueOf(job: Payload, hasOtherArgs: boolean): { hk_unique?: string; un
   // A lock with a duration belongs to the push that took it.
   const locks = readUnique(job).filter(({ key, until }) => key !== jidLock(job.jid) && until !== 'time')
   if (locks.length === 0) return { unique: false }
-  return hasOtherArgs ? {} : { hk_unique: locks.map(({ until, key }) => `${until}:${key}`).join() }
+  return hasOtherArgs ? {} : { hk_unique: writeUnique(locks, job.jid) }
 }
 
 const IN_QUEUE_OR_SET: readonly JobState[] = ['queued', 'limited', 'scheduled', 'retry', 'dead', 'succeeded']

@@ -5,7 +5,7 @@ import type { AppPort } from '../app/port.ts'
 import { checkReadable, checkValue } from '../job/args.ts'
 import type { JobContext, Progress } from '../job/context.ts'
 import type { Handler } from '../job/definition.ts'
-import { HighkiqError, hasCode, Kill, Pause, Release } from '../job/errors.ts'
+import { HighkiqError, hasCode, isUnreachable, Kill, Pause, Release } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
 import type { IterationState } from '../store/contract.ts'
 import type { Outcome, Plugin } from '../worker/plugin.ts'
@@ -157,7 +157,7 @@ export class Iteration implements IterationView {
       this.#isLoaded = true
     } catch (thrown) {
       // The store failed, not the job. The job continues when the store is back.
-      if (hasCode(thrown, 'STORE_UNREACHABLE') || hasCode(thrown, 'STORE_TIMEOUT')) throw new Release()
+      if (isUnreachable(thrown)) throw new Release()
       throw thrown
     }
   }

@@ -232,6 +232,11 @@ export function hasCode(thrown: unknown, code: ErrorCode): boolean {
   return typeof thrown === 'object' && thrown !== null && (thrown as { code?: unknown }).code === code
 }
 
+/** Returns whether the store can't be reached or does not answer. The same call may succeed later. */
+export function isUnreachable(thrown: unknown): boolean {
+  return hasCode(thrown, 'STORE_UNREACHABLE') || hasCode(thrown, 'STORE_TIMEOUT')
+}
+
 /** Returns whether the error has this code, or one of the errors that caused it has. */
 export function isCausedBy(thrown: unknown, code: ErrorCode): boolean {
   return causesOf(thrown).some((error) => hasCode(error, code))

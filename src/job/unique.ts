@@ -125,6 +125,11 @@ export function readUnique({ hk_unique: text, hk_unique_ends: end, jid }: Payloa
   })
 }
 
+/** Returns the member `hk_unique` for these locks of a job; an empty text for none. */
+export function writeUnique(locks: readonly JobLock[], jid: string): string {
+  return locks.map(({ until, key }) => (key === jidLock(jid) ? JID_LOCK : `${until}:${key}`)).join()
+}
+
 /** Returns the member `hk_unique` of a payload with this text in place of keys. */
 export function withoutKeys(locks: string, text: string): string {
   return locks.replace(/(^|,)([^,:]*):[^,]*/g, `$1$2:${text}`)

@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ErrorCode, hasCode } from '../job/errors.ts'
+import { hasCode, isUnreachable } from '../job/errors.ts'
 import type { ShardAssignments, ShardOwner } from '../store/contract.ts'
 import { Periodic } from '../worker/background-service.ts'
 import { scoredValue } from './entry.ts'
@@ -14,8 +14,6 @@ import { Shard } from './shard.ts'
 /** Attempts to join before the lease counts as lost. */
 const JOIN_ATTEMPTS = 3
 const JOIN_RETRY_MS = 50
-/** With these errors a call for another shard fails, too. */
-const AWAY: readonly ErrorCode[] = ['STORE_UNREACHABLE', 'STORE_TIMEOUT', 'STORE_CLOSED']
 
 /** Each run reads the members and acquires or hands over shards. */
 export class Membership extends Periodic {
@@ -154,7 +152,8 @@ export class Membership extends Periodic {
       try {
         await work
       } catch (thrown) {
-        if (AWAY.some((code) => hasCode(thrown, code))) throw thrown
+        // A call for another shard would fail, too.
+        if (isUnreachable(thrown) || hasCode(thrown, 'STORE_CLOSED')) throw thrown
         failures.push(thrown)
       }
     }
@@ -162,7 +161,7 @@ export class Membership extends Periodic {
       const isWanted = wanted.has(assigned.shard)
       const shard = this.shards.get(assigned.shard)
       await tryShard(
-        shard ? this.#review(shard, assigned, isWanted, owner) : this.#acquireIfFree(assigned, isWanted, owner),
+        shard ? this.#keepOrHandOver(shard, assigned, isWanted, owner) : this.#acquireIfFree(assigned, isWanted, owner),
       )
       if (this.#joined !== owner) return
     }
@@ -175,8 +174,13 @@ export class Membership extends Periodic {
   }
 
   /** Keeps a shard of this process, hands it over, or drops it because another process has acquired it. */
-  async #review(shard: Shard, { owner: by, token }: ShardOwner, isWanted: boolean, owner: string): Promise<void> {
-    if (by !== owner || token !== shard.token) {
+  async #keepOrHandOver(
+    shard: Shard,
+    { owner: current, token }: ShardOwner,
+    isWanted: boolean,
+    owner: string,
+  ): Promise<void> {
+    if (current !== owner || token !== shard.token) {
       this.#drop(shard)
       if (!this.isQuiet) this.rebalance()
     } else if (isWanted && !shard.released && !shard.hasLostFetches) {
@@ -188,13 +192,13 @@ export class Membership extends Periodic {
   }
 
   /** Acquires a wanted shard if no other process owns it; if one does, tries again soon. */
-  async #acquireIfFree({ shard: number, owner: by }: ShardOwner, isWanted: boolean, owner: string): Promise<void> {
-    if (by === owner) {
+  async #acquireIfFree({ shard: number, owner: current }: ShardOwner, isWanted: boolean, owner: string): Promise<void> {
+    if (current === owner) {
       // The answer to an earlier acquireShard was lost. The second one also reports the deaths.
       await this.#acquire(number, owner)
       const acquired = this.shards.get(number)
       if (acquired && !isWanted) await this.#handOver(acquired, owner)
-    } else if (isWanted && (by !== null || !(await this.#acquire(number, owner)))) {
+    } else if (isWanted && (current !== null || !(await this.#acquire(number, owner)))) {
       this.#rebalanceSoon()
     }
   }

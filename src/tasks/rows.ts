@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AppPort } from '../app/port.ts'
 import type { Client } from '../client/client.ts'
 import { checkReadable } from '../job/args.ts'
-import { type ErrorCode, HighkiqError, hasCode, invalidJob, invalidOption } from '../job/errors.ts'
+import { HighkiqError, invalidJob, invalidOption, isUnreachable } from '../job/errors.ts'
 import { isIterable, isPromise, stringifyJson } from '../job/json.ts'
 import { floatsOf, type Payload, rowTemplate, taskJid, writePayload } from '../job/payload.ts'
 import type { AddAnswer, NewRow, Store, TaskRecord } from '../store/contract.ts'
@@ -25,7 +25,6 @@ export type StoreOfTasks = Pick<AppPort, 'store' | 'now'>
 
 /** A call is repeated for this long; then its error is thrown. */
 const MAX_WAIT_MS = 60_000
-const TRANSIENT: readonly ErrorCode[] = ['STORE_UNREACHABLE', 'STORE_TIMEOUT']
 
 /** Repeats a call while the store does not answer, for up to a minute. The call must be safe to repeat. */
 export async function retryTransient<T>(work: () => Promise<T>): Promise<T> {
@@ -34,7 +33,7 @@ export async function retryTransient<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (thrown) {
-      if (!TRANSIENT.some((code) => hasCode(thrown, code)) || performance.now() + pause > end) throw thrown
+      if (!isUnreachable(thrown) || performance.now() + pause > end) throw thrown
     }
     await sleep(pause * (0.5 + Math.random() / 2))
   }

@@ -4,8 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { workCommand } from '../../app/unserved-queues.ts'
 import { liveProcesses, unservedWaiting } from '../../doctor/processes.ts'
-import { Highkiq, HighkiqError } from '../../index.ts'
+import { Highkiq } from '../../index.ts'
 import { liveOwners } from '../../inspect/orphans.ts'
+import { isUnreachable } from '../../job/errors.ts'
 import { quoted } from '../../job/shell.ts'
 import { isDone, type Pass, StoreMover } from '../../transfer/mover.ts'
 import type { RestCounts } from '../../transfer/rest.ts'
@@ -133,7 +134,7 @@ async function moveAll(
       if (once || empty === 2) break
     } catch (thrown) {
       // A store that was never reached may be named wrongly.
-      if (!isUnavailable(thrown) || once || !reached) {
+      if (!isUnreachable(thrown) || once || !reached) {
         if (reached) await releaseTasks(mover).catch(() => {})
         throw thrown
       }
@@ -160,10 +161,6 @@ function adviseToPause(queue: string, from: string): void {
   say(
     `the ordered queue ${queue} moves once it is paused: highkiq ordered pause ${quoted(queue)} --url ${quoted(from)}`,
   )
-}
-
-function isUnavailable(thrown: unknown): boolean {
-  return thrown instanceof HighkiqError && ['STORE_UNREACHABLE', 'STORE_TIMEOUT'].includes(thrown.code)
 }
 
 /** Names the queues of the new store whose jobs no worker runs. */

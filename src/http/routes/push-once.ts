@@ -6,7 +6,10 @@ import type { HighkiqError } from '../../job/errors.ts'
 import { newTaskId, taskJid } from '../../job/payload.ts'
 import { DAY, digest, keyOf, reused } from '../server/idempotency.ts'
 
-/** How long an unchanged claim is respected. A request that still pushes renews its claim three times within that. */
+/**
+ * A claim that has not changed for this long is taken over: its request counts as dead. A request that still pushes renews
+ * its claim three times in that time.
+ */
 const PATIENCE_MS = 30_000
 const POLL_MS = 100
 /** The number of claims whose age this process remembers. */
@@ -31,8 +34,8 @@ const write = (claim: Claim) => JSON.stringify(claim)
 const read = (text: string) => JSON.parse(text) as Claim
 
 /**
- * When this process first read the text of a claim, on the monotonic clock, because clocks of servers differ. It outlives
- * the request that waits, so that a client with a short timeout gets an answer from a later request.
+ * When this process first read the text of a claim, on the monotonic clock, because clocks of servers differ. It is kept
+ * between requests, so that a client with a short timeout succeeds with a later request.
  */
 const firstRead = new Map<string, number>()
 
@@ -40,13 +43,11 @@ const firstRead = new Map<string, number>()
 function unchangedMs(text: string): number {
   const now = performance.now()
   const since = firstRead.get(text) ?? now
-  // The claims that were read last stay.
+  // Moves the claim to the end of the map, whose first entry is removed when it is full.
   firstRead.delete(text)
   firstRead.set(text, since)
-  for (const oldest of firstRead.keys()) {
-    if (firstRead.size <= MOST_CLAIMS) break
-    firstRead.delete(oldest)
-  }
+  const [oldest] = firstRead.keys()
+  if (firstRead.size > MOST_CLAIMS) firstRead.delete(oldest as string)
   return now - since
 }
 

@@ -1,12 +1,16 @@
 import type { ShardUpdate } from '../contract.ts'
 
-/** The version of each ordered queue that an owner's waits have reported. */
+/** Remembers which version of each ordered queue the waits of an owner have returned. */
 export class SeenVersions {
   /** By owner and queue. */
   readonly #seen = new Map<string, number>()
 
-  /** Returns the first queue with another version than its owner has seen. The next call returns another one. */
-  next(owner: string, queues: readonly string[], versions: ReadonlyMap<string, number>): ShardUpdate | undefined {
+  /** Returns the first of these queues whose version has changed since it was last returned to this owner. */
+  findChanged(
+    owner: string,
+    queues: readonly string[],
+    versions: ReadonlyMap<string, number>,
+  ): ShardUpdate | undefined {
     for (const queue of queues) {
       const key = `${owner}\n${queue}`
       const version = versions.get(queue) ?? 0
@@ -17,7 +21,7 @@ export class SeenVersions {
     return undefined
   }
 
-  forget(owner: string, queue: string): void {
+  remove(owner: string, queue: string): void {
     this.#seen.delete(`${owner}\n${queue}`)
   }
 }

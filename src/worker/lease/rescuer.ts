@@ -9,9 +9,9 @@
 
 import { HighkiqError, hasCode } from '../../job/errors.ts'
 import { type Payload, readPayload } from '../../job/payload.ts'
-import { allAmong, jidsOf, knownJidsOf } from '../../job/rows.ts'
+import { allAmong, clearCancellations, jidsOf } from '../../job/rows.ts'
 import { within } from '../../job/wait.ts'
-import type { Effect, Lease, OrphanedJob, Rescue } from '../../store/contract.ts'
+import type { Lease, OrphanedJob, Rescue } from '../../store/contract.ts'
 import { LeaderLock, Periodic } from '../background-service.ts'
 import { definitionOf, type Engine, effectsOf } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
@@ -109,12 +109,13 @@ export class Rescuer extends Periodic {
   }
 
   protected override async run(): Promise<void> {
-    let mustRescue = this.#mustCheckProcesses
+    const mustCheck = this.#mustCheckProcesses
     this.#mustCheckProcesses = false
-    if (!mustRescue && this.#skipsLeft > 0) this.#skipsLeft--
-    else if (await this.#claimDeadProcesses()) mustRescue = true
-    if (await this.#checkLeases()) mustRescue = true
-    if (!mustRescue) return
+    const isSkipped = !mustCheck && this.#skipsLeft > 0
+    if (isSkipped) this.#skipsLeft--
+    const hasClaimed = !isSkipped && (await this.#claimDeadProcesses())
+    const isLeader = await this.#checkLeases()
+    if (!mustCheck && !hasClaimed && !isLeader) return
     await this.#rescueOrphaned().catch((thrown) => {
       if (hasCode(thrown, 'STORE_UNUSABLE')) this.#refusal = thrown
       throw thrown
@@ -258,8 +259,7 @@ export class Rescuer extends Periodic {
     const effects = effectsOf(this.#engine, payload, outcome)
     if (to.to !== 'dead') return { owner, queue, ticket, to, effects }
     // A job that was cancelled just now must not leave its cancellation to a later job with its jid.
-    const at = this.#engine.now()
-    const cleared = knownJidsOf(payload).map((jid): Effect => ({ kind: 'clear-cancellation', jid, at, dropped: false }))
+    const cleared = clearCancellations(payload, this.#engine.now())
     return { owner, queue, ticket, to, effects: [...(effects ?? []), ...cleared] }
   }
 }

@@ -5,7 +5,7 @@
 
 import { pruneDead } from '../../inspect/dead-set.ts'
 import { checkQueueName } from '../../job/definition.ts'
-import { HighkiqError, hasCode, invalidOption } from '../../job/errors.ts'
+import { HighkiqError, invalidOption, isUnreachable } from '../../job/errors.ts'
 import { deadlineAt, postponedText } from '../../job/expiry.ts'
 import { editPayload, type Payload, readPayload } from '../../job/payload.ts'
 import { allAmong, jidsOf } from '../../job/rows.ts'
@@ -78,7 +78,7 @@ export class DueJobs extends Periodic {
         const ms = await part()
         if (ms !== null) this.runWithin(Math.max(ms, 1))
       } catch (thrown) {
-        if (hasCode(thrown, 'STORE_UNREACHABLE') || hasCode(thrown, 'STORE_TIMEOUT')) throw thrown
+        if (isUnreachable(thrown)) throw thrown
         // A key of another type must not block the other parts.
         failures.push(thrown)
       }

@@ -12,8 +12,8 @@ const PAGE = 100
 /** One check of a limit passes at most about this many jobs of blocked queues. */
 const MOST_PASSED = 1000
 /**
- * One run moves jobs with at most about this many characters in all, so that they fit into memory, but 100 of each limit. A job
- * counts as MIN_CHARS at least, so that a run does not take long.
+ * One run moves jobs with about this many characters in all, so that they fit into memory, and at least one page of each limit.
+ * A job counts as at least MIN_CHARS, so that a run of short jobs does not take long.
  */
 const MOST_CHARS = 10_000_000
 const MIN_CHARS = 1000
@@ -21,7 +21,7 @@ const MIN_CHARS = 1000
 const BLOCKED_MS = 2000
 /** The list of processes is read again after this time. */
 const PROCESSES_MS = 1000
-/** For this long checks go on behind the same jobs of blocked queues. Older jobs of other queues may have come in between. */
+/** After this time a check reads from the oldest job again, because older jobs of other queues may have been added. */
 const PASS_MS = 60_000
 /** When a check found only jobs of blocked queues and has not read them all, the next one follows after this time. */
 const READ_ON_MS = 100
@@ -59,12 +59,12 @@ export class LimitedJobs {
     await this.#findBlocked()
     const mostChars = MOST_CHARS / limits.length
     const checks = await Promise.all(limits.map(({ name, room }) => this.#moveJobs(name, room, mostChars)))
-    let next = nextMs ?? Number.POSITIVE_INFINITY
+    let next = nextMs
     for (const ms of [READ_ON_MS, BLOCKED_MS, SLOT_CHECK_MS]) {
       const names = limits.flatMap(({ name }, i) => (checks[i] === ms ? [name] : []))
       if (names.length === 0) continue
       await store.limits.postpone(names, ms)
-      next = Math.min(next, ms)
+      next = Math.min(next ?? ms, ms)
     }
     return next
   }
@@ -96,41 +96,20 @@ export class LimitedJobs {
   async #moveJobs(name: string, room: number, mostChars: number): Promise<number | null> {
     const { store, now } = this.#engine
     const set: LimitedSet = `limited:${name}`
-    const swaps: Swap[] = []
     const known = this.#readTo.get(name)
     const begin = known && performance.now() < known.until ? known : undefined
-    let after = begin?.entry
-    /** The last entry before the first one to move. */
-    let beforeFirst = after
-    let hasMore = true
-    let chars = 0
-    let passed = 0
-    while (hasMore && swaps.length < room && chars < mostChars && passed < MOST_PASSED) {
-      // It reads more entries than it moves only when jobs of blocked queues come first.
-      const limit = passed === 0 ? Math.min(room - swaps.length, PAGE) : PAGE
-      const entries = await store.jobSets.page(set, { ...(after ? { after } : {}), limit })
-      hasMore = entries.length === limit
-      for (const entry of entries) {
-        if (swaps.length === room) break
-        const swap = this.#moved(entry, now())
-        if (swap) {
-          swaps.push(swap)
-          chars += Math.max(entry.text.length, MIN_CHARS)
-        } else passed++
-        after = entry
-        if (swaps.length === 0) beforeFirst = entry
-      }
-    }
-    const isAtEnd = !hasMore && swaps.length < room
-    // All at once, and the job that goes to the front last comes first. A later batch would go in front of this one.
+    const found = await this.#findJobs(set, begin?.entry, room, mostChars)
+    const { swaps, last, beforeFirst, passed, isAtEnd, isCut } = found
+    // One call moves all jobs, the newest first, because each job goes to the front of its queue.
     const answers = swaps.length > 0 ? await store.jobSets.swap(set, swaps.toReversed(), now()) : []
     const hasMoved = answers.some((answer) => answer !== 'error')
     // Jobs that the store can't move stay at the front, where they would block all later ones.
     const hasErrors = answers.includes('error')
-    // The oldest jobs come first again after the end, and always when few jobs are passed before the first one to move.
+    // The next check reads from the oldest job again, unless it would pass too many jobs of blocked queues.
     const readsOn = !isAtEnd && (begin !== undefined || passed >= MOST_PASSED)
-    // A job that was moved comes back when another one has taken its room.
-    const entry = hasMoved && !hasErrors ? beforeFirst : after
+    // It begins before the first moved job, which waits again if another job uses its room, but behind jobs that the store
+    // can't move.
+    const entry = hasMoved && !hasErrors ? beforeFirst : last
     if (entry && (readsOn || hasErrors)) {
       const forever = Number.POSITIVE_INFINITY
       const until = hasMoved ? Math.min(begin?.until ?? forever, performance.now() + PASS_MS) : forever
@@ -139,8 +118,43 @@ export class LimitedJobs {
       this.#readTo.delete(name)
     }
     if (!hasMoved) return this.#readTo.has(name) ? READ_ON_MS : BLOCKED_MS
-    // More jobs have room. They follow when those that were moved had time to start.
-    return hasMore && swaps.length < room && chars >= mostChars ? SLOT_CHECK_MS : null
+    // The moved jobs get this time to start before the other jobs with room follow.
+    return isCut ? SLOT_CHECK_MS : null
+  }
+
+  /**
+   * Reads the jobs of a limit behind `begin`, and returns at most `room` of them, with about `mostChars` characters. It stops after
+   * about MOST_PASSED jobs of blocked queues. `isCut`: more jobs have room, but would have too many characters.
+   */
+  async #findJobs(set: LimitedSet, begin: Entry | undefined, room: number, mostChars: number) {
+    const { store, now } = this.#engine
+    const swaps: Swap[] = []
+    let last = begin
+    /** The last entry before the first one to move. */
+    let beforeFirst = begin
+    let hasMore = true
+    let chars = 0
+    let passed = 0
+    while (hasMore && swaps.length < room && chars < mostChars && passed < MOST_PASSED) {
+      // It reads more entries than it moves only when jobs of blocked queues come first.
+      const limit = passed === 0 ? Math.min(room - swaps.length, PAGE) : PAGE
+      const entries = await store.jobSets.page(set, { ...(last ? { after: last } : {}), limit })
+      hasMore = entries.length === limit
+      for (const entry of entries) {
+        if (swaps.length === room) break
+        const swap = this.#moved(entry, now())
+        if (swap) {
+          swaps.push(swap)
+          chars += Math.max(entry.text.length, MIN_CHARS)
+        } else passed++
+        last = entry
+        if (swaps.length === 0) beforeFirst = entry
+      }
+    }
+    const hasRoom = swaps.length < room
+    const isAtEnd = hasRoom && !hasMore
+    const isCut = hasRoom && hasMore && chars >= mostChars
+    return { swaps, last, beforeFirst, passed, isAtEnd, isCut }
   }
 
   /** Returns undefined for a job of a blocked queue. */

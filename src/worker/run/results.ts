@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JobContext } from '../../job/context.ts'
 import type { JobDefinition } from '../../job/definition.ts'
-import { classOf, hasCode, messageOf } from '../../job/errors.ts'
+import { classOf, isUnreachable, messageOf } from '../../job/errors.ts'
 import type { Payload } from '../../job/payload.ts'
 import { type End, NOT_RUN, resultText, writeEnd } from '../../job/result.ts'
 import { jidsOf, resultOfRow } from '../../job/rows.ts'
@@ -56,8 +56,7 @@ export async function keepOutcome(
       await engine.store.results.keep(jid, text, seconds)
       return
     } catch (thrown) {
-      const away = hasCode(thrown, 'STORE_UNREACHABLE') || hasCode(thrown, 'STORE_TIMEOUT')
-      if (!away || !ctx || ctx.abortReason) {
+      if (!isUnreachable(thrown) || !ctx || ctx.abortReason) {
         engine.report(thrown, { jid, during: 'keeping a result' })
         return
       }

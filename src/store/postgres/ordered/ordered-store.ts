@@ -37,7 +37,7 @@ export class PostgresOrderedStore extends PostgresArea implements OrderedStore {
     this.#change(queue, false, (open, tables) => tables.join(open, owner))
 
   readonly leave: OrderedStore['leave'] = async (queue, owner, now) => {
-    this.#seenVersions.forget(owner, queue)
+    this.#seenVersions.remove(owner, queue)
     return await this.#change(queue, undefined, (open, tables) => tables.leave(open, owner, now), ANSWER_SECONDS)
   }
 
@@ -65,7 +65,7 @@ export class PostgresOrderedStore extends PostgresArea implements OrderedStore {
       type Row = { name: string; version: number }
       const rows = await this.server.runOne((db) => db.all<Row>(sql.ordered.versions, queues))
       const versions = new Map(rows.map(({ name, version }) => [name, version]))
-      return this.#seenVersions.next(owner, queues, versions)
+      return this.#seenVersions.findChanged(owner, queues, versions)
     })
 
   readonly pause: OrderedStore['pause'] = (queue, on) =>

@@ -40,12 +40,12 @@ local function parkedOf(event)
 end
 
 local at = tonumber(redis.call('HGET', KEYS[1], 'sweep') or 0)
--- A call that is used up by the backlog reads no records.
-local sweeps = cancelled < most and bytes < MOST_BYTES
-if sweeps then
+-- If the backlog has used up this call, it reads no records, and does not know whether any are left.
+local readsRecords = cancelled < most and bytes < MOST_BYTES
+if readsRecords then
   local records = redis.call('GETRANGE', KEYS[2], at * SIZE, (at + most * READ_PER_ROW) * SIZE - 1)
   for i = 1, #records, SIZE do
-    -- Lua's unpack refuses more than 8,000 values.
+    -- The answer is unpacked, and Lua's unpack fails for more than about 8,000 values.
     if cancelled == most or #queued >= most then break end
     local status = string.byte(records, i) % 8
     if status <= 1 then
@@ -68,6 +68,6 @@ if sweeps then
   if at >= ledger.total then at = 0 end
 end
 redis.call('HSET', KEYS[1], 'sweep', at)
-local isDone = ledger.n[0] == 0 and (sweeps and at == 0 or ledger.n[1] == 0)
+local isDone = ledger.n[0] == 0 and (readsRecords and at == 0 or ledger.n[1] == 0)
 closeLedgers()
 return { tostring(cancelled), isDone and '1' or '', unpack(queued) }

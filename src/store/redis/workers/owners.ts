@@ -274,7 +274,7 @@ export class Owners extends StorePart implements Partial<WorkerStore> {
       .prepare(step)
       .then(() => this.#script.run(owner, step))
       .catch(() => undefined)
-    const back = new Set(asked.filter((_, i) => answer?.settled[i] === 'ok' || answer?.settled[i] === 'fenced'))
+    const back = new Set(asked.filter((_, i) => answer && answer.settled[i] !== 'error'))
     owner.requeued = owner.requeued.filter((job) => !back.has(job))
     if (owner.requeued.length > 0 && !owner.left) this.#after(REQUEUE_MS, () => this.#requeue(owner))
   }

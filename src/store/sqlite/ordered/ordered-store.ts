@@ -40,7 +40,7 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
     this.#change(queue, false, (open, tables) => tables.join(open, owner))
 
   readonly leave: OrderedStore['leave'] = (queue, owner, now) => {
-    this.#seenVersions.forget(owner, queue)
+    this.#seenVersions.remove(owner, queue)
     return this.#change(queue, undefined, (open, tables) => tables.leave(open, owner, now), ANSWER_SECONDS)
   }
 
@@ -73,7 +73,7 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
         (db) => new Map(queues.map((queue) => [queue, db.get(OrderedTables).open(queue)?.queue.version ?? 0])),
       )
       // An aborted wait also returns what it has read, since the next wait would not find it.
-      const update = this.#seenVersions.next(owner, queues, versions)
+      const update = this.#seenVersions.findChanged(owner, queues, versions)
       const left = end - performance.now()
       if (update || left <= 0) return update
       await this.file.wait(channels, left, signal)
