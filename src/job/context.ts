@@ -74,7 +74,7 @@ export interface BatchAccess {
   children(bid: string): Promise<ChildResult[]>
 }
 
-/** The part of a worker's lease that is needed to start jobs, and to store what belongs to them. */
+/** The part of a lease that a worker needs to start a job, and to store its result or cursor. */
 export interface HeldLease {
   /** The time on the monotonic clock before which no other process can have claimed the lease. */
   readonly safeUntil: number
@@ -303,8 +303,8 @@ export class JobContext {
   }
 
   /**
-   * Returns whether the job is still this worker's. After a time in which the process was stopped, another worker may have
-   * run the job, and what that worker stored must stay. While the store does not answer, nobody knows: it waits. @internal
+   * Returns whether the job is still this worker's. While the process was stopped, another worker may have run the job: its
+   * result and cursor must not be overwritten. Waits while the store does not answer. @internal
    */
   async isStillOwn(): Promise<boolean> {
     const { lease } = this.#parts

@@ -43,7 +43,7 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
   readonly #shards: ReadonlyMap<number, Shard>
   readonly #emit: (event: QueueEvent) => void
   #ended: Ended[] = []
-  /** Settlements that the store has refused. `resendRefused` sends them again; until then they slow down nothing. */
+  /** Settlements that the store has refused. No call sends them until `resendRefused` is called. */
   #refused: Ended[] = []
   /** Grows with each reset, so that answers to earlier calls are ignored. */
   #generation = 0
@@ -188,7 +188,7 @@ export class SettleAndFetch extends CallLoop<Sent, OrderedSettleAndFetchAnswer> 
     if (received > 0) this.#emit({ kind: 'fetched' })
   }
 
-  /** While settlements are refused, an answer without a problem does not mean that theirs is solved. */
+  /** While settlements are refused, ignores answers without a problem, so that the same refusal is not reported again. */
   protected override reportProblem(problem: string | undefined): void {
     if (problem || this.#refused.length === 0) super.reportProblem(problem)
   }

@@ -99,7 +99,7 @@ test('a job without a jid goes to the dead set by its last crash, and can be ret
   expect(await t.queue()).toMatchObject([{ class: 'Killer' }])
 })
 
-test('a job that the store refuses to rescue keeps no lease of another dead process from being claimed', async () => {
+test('a worker claims the lease of a dead process also while the store refuses to rescue a job of another one', async () => {
   const t = bench()
   const ran = new Collector<string>()
   const J = t.hq.job('J', (_ctx, owner: string) => ran.add(owner))

@@ -25,7 +25,7 @@ test('a thousand waiting jobs of a paused queue do not hold up the jobs of anoth
   await first.atLeast(4)
 })
 
-test('behind jobs of a paused queue, a limited job whose room another one took comes before later ones', async () => {
+test('a limited job whose room another job used up runs before newer jobs, also behind many jobs of a paused queue', async () => {
   const t = bench()
   const api = t.hq.limit('api', { concurrency: 1 })
   const { opened, open } = gate()

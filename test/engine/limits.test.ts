@@ -323,7 +323,7 @@ test('more than a hundred waiting jobs that have room at once move once, and run
   expect(moves.mock.calls.flatMap(([, swaps]) => swaps)).toHaveLength(249)
 })
 
-test('of long jobs that have room at once, a worker moves a hundred at a time', async () => {
+test('a worker moves long jobs that have room a hundred at a time', async () => {
   const t = bench()
   const Long = t.hq.job('Long', { limit: { rate: 1, per: '1h', window: 'fixed' } }, async (_, _text: string) => {})
   const text = 'x'.repeat(100_000)

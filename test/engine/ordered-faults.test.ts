@@ -371,7 +371,7 @@ test('a release that reaches the store late does not affect the batch that runs 
   expect(await job.stats()).toMatchObject({ processed: 1 })
 })
 
-test('a shard that the store refuses to give or to release holds up no other shard', async () => {
+test('a worker acquires and releases the other shards when the store refuses one', async () => {
   const t = bench()
   const { store } = t.hq
   const calls = new Collector<unknown>()
@@ -426,7 +426,7 @@ test('a queue that is deleted while a worker joins it is defined again, and the 
   expect(t.errors).toEqual([])
 })
 
-test('a settlement that the store keeps refusing holds up neither the other ids nor a stop', async () => {
+test('while the store refuses one settlement, the other ids run and the worker stops at once', async () => {
   const t = bench()
   const { store } = t.hq
   const settle = store.ordered.settleAndFetch.bind(store.ordered)

@@ -142,7 +142,7 @@ test('jobs of a call start after those of an earlier one although a call between
   expect(ran.all).toEqual(Array.from({ length: 3 * CALL }, (_, n) => n))
 })
 
-test('jobs of a call start after those of an earlier one for which new cancellations could not be read', async () => {
+test('jobs start in the order of their calls also when cancellations could not be read after the first call', async () => {
   const t = bench()
   const CALL = 20
   const ran = new Collector<number>()

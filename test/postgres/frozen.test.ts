@@ -30,11 +30,11 @@ onPostgres('a frozen server', () => {
     expect(await promptly(2, child.exited)).toEqual({ code: 0, signal: null })
   })
 
-  test('does not keep an examination from ending', async () => {
+  test('does not block the doctor', async () => {
     const server = await startPostgres()
     onTestFinished(() => server.remove())
     const proxy = await startAnswerProxy(server.url())
-    // The answers after it are held back, too.
+    // The proxy also holds back all later answers.
     proxy.hold('pg_is_in_recovery')
     const findings = await promptly(10, diagnose(readPostgresUrl(proxy.url), 0.5))
     const failed = findings.filter(({ text }) => text.startsWith('this could not be checked'))

@@ -42,7 +42,7 @@ function scansOf({ store }: Highkiq, ms = 0): Collector<string> {
   return scans
 }
 
-/** A keeper that pauses for as long as it walked, or as `walkingPart` says. */
+/** Task maintenance that pauses for as long as it walked, or as `walkingPart` says. */
 function maintenanceOf(
   hq: Highkiq,
   now: () => number,
@@ -51,9 +51,9 @@ function maintenanceOf(
   const report = (thrown: unknown) => {
     throw thrown
   }
-  const keeper = new TaskMaintenance({ store: hq.store, now, report }, { everySeconds: 1, ...about })
-  onTestFinished(() => keeper.stop())
-  return keeper
+  const maintenance = new TaskMaintenance({ store: hq.store, now, report }, { everySeconds: 1, ...about })
+  onTestFinished(() => maintenance.stop())
+  return maintenance
 }
 
 test('one search finds the rows of all idle tasks, and a missing row frees its slot in the window', async () => {
@@ -80,8 +80,8 @@ test('a task with a priority that makes no progress keeps to its window', async 
   const Row = hq.job('Row', { queue: 'nobody', priority: 5 }, async (_ctx, _n: number) => {})
   const task = await hq.tasks.create(Row, [[1], [2], [3], [4]], { window: 2 })
   clock.ahead = 60
-  const keeper = maintenanceOf(hq, clock.now, { walkingPart: 1e9 })
-  for (let i = 0; i < 2; i++) await keeper.run()
+  const maintenance = maintenanceOf(hq, clock.now, { walkingPart: 1e9 })
+  for (let i = 0; i < 2; i++) await maintenance.run()
   expect(await task.status()).toMatchObject({ backlog: 2, retrying: 0 })
 })
 
@@ -110,9 +110,12 @@ test("tasks that can't be cancelled, deleted or checked are reported and tried a
   }
   const reports: unknown[] = []
   const report = (thrown: unknown, { task }: Record<string, unknown>) => reports.push([(thrown as Error).message, task])
-  const keeper = new TaskMaintenance({ store: hq.store, now: clock.now, report }, { everySeconds: 1, walkingPart: 1e9 })
-  onTestFinished(() => keeper.stop())
-  for (let i = 0; i < 2; i++) await keeper.run()
+  const maintenance = new TaskMaintenance(
+    { store: hq.store, now: clock.now, report },
+    { everySeconds: 1, walkingPart: 1e9 },
+  )
+  onTestFinished(() => maintenance.stop())
+  for (let i = 0; i < 2; i++) await maintenance.run()
   expect(reports).toEqual([
     ['broken cancelRows', cancelled[0]],
     ['broken delete', expired[0]],
@@ -134,7 +137,7 @@ test("tasks that can't be cancelled, deleted or checked are reported and tried a
   onTestFinished(() => {
     performance.now = now
   })
-  await keeper.run()
+  await maintenance.run()
   expect(await seen()).toEqual([['cancelled', 0], ['cancelled', 0], null, null, ended, ended])
   expect(reports).toHaveLength(3)
 })
@@ -151,11 +154,11 @@ test('a missing row is found among any number of scheduled or waiting tracked jo
   clock.ahead = DAY
   expect((await hq.store.tasks.idle(clock.now(), { limit: 5000 })).tasks.length).toBeLessThanOrEqual(101)
   // A row ends after two walks that did not find it.
-  const keeper = maintenanceOf(hq, clock.now)
-  await keeper.run()
+  const maintenance = maintenanceOf(hq, clock.now)
+  await maintenance.run()
   expect((await task.status())?.state).toBe('running')
   await until(async () => {
-    await keeper.run()
+    await maintenance.run()
     return (await task.status())?.state === 'done'
   })
   expect(await task.reasons()).toEqual([{ status: 'error', code: 'ran-elsewhere', count: 1 }])
@@ -167,7 +170,7 @@ test('a row that a walk did not find ends after the next walk, which comes soon,
   const task = await hq.tasks.create(Row, [[1]], { lostAfter: 60 })
   await rob(hq, 'nobody', 1, clock.now())
   clock.ahead = DAY
-  const keeper = maintenanceOf(hq, clock.now, { walkingPart: 0.01 })
+  const maintenance = maintenanceOf(hq, clock.now, { walkingPart: 0.01 })
   const { now } = performance
   let ms = 0
   performance.now = () => now.call(performance) + ms
@@ -182,7 +185,7 @@ test('a row that a walk did not find ends after the next walk, which comes soon,
   }
   // The first walk frees the place of the row in the window, which is progress of the task.
   for (let i = 0; i < 3; i++) {
-    await keeper.run()
+    await maintenance.run()
     ms += 6000
     clock.ahead += DAY
   }
@@ -219,9 +222,9 @@ test('a row whose job moved to another queue stays open; one in the dead set end
     clock.now(),
   )
   clock.ahead = DAY
-  const keeper = maintenanceOf(hq, clock.now)
+  const maintenance = maintenanceOf(hq, clock.now)
   await until(async () => {
-    await keeper.run()
+    await maintenance.run()
     return (await hq.store.tasks.find(task.id))?.counts.error === 2
   })
   expect((await task.reasons()).map(({ code }) => code).toSorted()).toEqual(['dead', 'ran-elsewhere'])
@@ -239,10 +242,10 @@ test('the rows of a job that is back in the backlog stay open, however long it s
   const worker = await work()
   await until(async () => (await task.status())?.backlog === 1)
   await worker.stop()
-  const keeper = maintenanceOf(hq, clock.now, { walkingPart: 1e9 })
+  const maintenance = maintenanceOf(hq, clock.now, { walkingPart: 1e9 })
   for (let i = 0; i < 3; i++) {
     clock.ahead += DAY
-    await keeper.run()
+    await maintenance.run()
   }
   expect(await task.status()).toMatchObject({ state: 'paused', backlog: 1, counts: { enqueued: 3 } })
 })
@@ -271,9 +274,9 @@ test('searches through queues and sets use a hundredth of the time, whatever the
   await hq.tasks.create(Row, [[1]])
   clock.ahead = 60
   const scans = scansOf(hq, 50)
-  const keeper = maintenanceOf(hq, clock.now, {})
+  const maintenance = maintenanceOf(hq, clock.now, {})
   // The first walk takes 150 ms, so that the next one comes after 15 s.
-  for (let i = 0; i < 5; i++) await keeper.run()
+  for (let i = 0; i < 5; i++) await maintenance.run()
   expect(scans.all.toSorted()).toEqual(['nobody', 'retry', 'schedule'])
 })
 

@@ -75,7 +75,7 @@ function plain(address: string): string {
   return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
 }
 
-/** Removes the zone from a link-local IPv6 address such as `fe80::1%eth0`. No URL can have it. */
+/** Removes the zone from a link-local IPv6 address such as `fe80::1%eth0`, because `new URL` in `networkOf` throws for one. */
 function withoutZone(address: string): string {
   return address.replace(/%.*$/s, '')
 }

@@ -266,8 +266,9 @@ export interface OrderedStore {
   inFlight(queue: string, owner?: string): Promise<OrderedInFlight[]>
   /**
    * Waits until something may be due earlier than known in one of the queues, or until an id was cancelled, a queue was
-   * paused or resharded, or a member joined or left; at most `ms`, or until `signal` aborts. Returns one place where
-   * that was; the next wait returns another one. undefined: nothing was noticed.
+   * paused or resharded, or a member joined or left; at most `ms`, or until `signal` aborts. Returns one of the queues
+   * where this happened, with its shard if that is known; later waits return the others. Returns undefined if nothing
+   * happened.
    */
   wait(owner: string, queues: readonly string[], ms: number, signal: AbortSignal): Promise<ShardUpdate | undefined>
   pause(queue: string, on: boolean): Promise<void>

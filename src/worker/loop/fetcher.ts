@@ -337,7 +337,10 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     return this.#isOwner(owner)
   }
 
-  /** Requeues the jobs of a call, and first those of later calls. Meanwhile no job starts, so that no newer one starts earlier. */
+  /**
+   * Requeues the jobs of a call. While the capsule is open, no job starts until the calls under way have brought newer jobs,
+   * because those must be requeued first.
+   */
   #requeueFetched(fetched: readonly FetchedJob[]): void {
     if (this.#slots.state !== 'open') {
       this.#slots.requeue(fetched)

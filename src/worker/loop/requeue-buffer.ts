@@ -11,10 +11,10 @@ export interface Requeued {
 
 /** A released job waits about this long before it goes back: else the worker would fetch it again at once. */
 const RELEASE_MS = 1000
-/** Jobs whose times are no further apart than this go back together, so that their order holds. */
+/** A released job that is due within this time goes back with those that are due now, so that their order holds. */
 const TOGETHER_MS = 50
 
-/** Sorts jobs for the front of their queues: the job that goes there last comes first. */
+/** Sorts jobs for requeuing, newest first: each goes to the front of its queue. */
 export function newestFirst(requeued: readonly Requeued[]): Requeued[] {
   return requeued.toSorted((a, b) => b.attempt.slot - a.attempt.slot)
 }
@@ -56,9 +56,9 @@ export class RequeueBuffer {
   #sendReleased(): void {
     const now = performance.now()
     const count = this.#released.findLastIndex(({ at }) => at <= now + TOGETHER_MS) + 1
-    const ripe = this.#released.splice(0, count)
+    const due = this.#released.splice(0, count)
     const [next] = this.#released
     this.#timer = next && setTimeout(() => this.#sendReleased(), next.at - now)
-    for (const requeued of newestFirst(ripe)) this.#send(requeued)
+    for (const requeued of newestFirst(due)) this.#send(requeued)
   }
 }

@@ -197,7 +197,7 @@ export const orderedWait: Case[] = [
     controller.abort()
     expect((await aborted) ?? (await wait(2000))).toMatchObject({ queue: o.name })
   }),
-  ordered('after changes of several queues each wait returns another one', async (o) => {
+  ordered('after changes of two queues, two waits return one queue each', async (o) => {
     const owner = await o.member(o.store, 'p')
     await owner.own()
     await o.store.ordered.define('p', 1)

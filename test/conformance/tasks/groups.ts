@@ -67,8 +67,8 @@ export const taskGroups: Case[] = [
 
       // Rejected rows are put back: each is alone, also beside others.
       const owner = await t.owner()
-      for (let taken = await t.fetch(owner, 'q', 1); taken.length > 0; taken = await t.fetch(owner, 'q', 1)) {
-        await t.settleAndFetch(owner, { settlements: [ends(taken[0], { status: 'failed' })] })
+      for (let fetched = await t.fetch(owner, 'q', 1); fetched.length > 0; fetched = await t.fetch(owner, 'q', 1)) {
+        await t.settleAndFetch(owner, { settlements: [ends(fetched[0], { status: 'failed' })] })
       }
       const putter = await t.owner()
       expect(await t.store.tasks.startRun(task.id, 1, putter, NOW)).toBe('ok')
@@ -104,18 +104,18 @@ export const taskGroups: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 3, { rowsPerJob: 3 })
       const owner = await t.owner()
-      const [taken] = await t.fetch(owner, 'q', 1)
-      await t.store.tasks.changeEvents([effectsOf(taken, { status: 'cancelled' })[1] as EventEffect], NOW)
+      const [fetched] = await t.fetch(owner, 'q', 1)
+      await t.store.tasks.changeEvents([effectsOf(fetched, { status: 'cancelled' })[1] as EventEffect], NOW)
       await t.store.tasks.startRun(task.id, 1, await t.owner(), NOW)
       await t.store.tasks.retryRows(task.id, 2, [{ index: 1 }], NOW)
-      const started = startsOf(taken)
+      const started = startsOf(fetched)
       for (let n = 0; n < 2; n++) {
         expect((await t.settleAndFetch(owner, { started })).started).toEqual(['ok', 'superseded', 'ok'])
         expect(await expectExact(t, task)).toMatchObject({ inWindow: 2, counts: counts({ working: 2, enqueued: 1 }) })
       }
-      const [first, , last] = effectsOf(taken)
+      const [first, , last] = effectsOf(fetched)
       const effects = [first as EventEffect, { ...(last as EventEffect), status: 'failed' as const, code: 'bad' }]
-      const settlements = [done(taken, { effects })]
+      const settlements = [done(fetched, { effects })]
       expect((await t.settleAndFetch(owner, { settlements })).settled).toEqual(['ok'])
       expect((await t.settleAndFetch(owner, { settlements })).settled).toEqual(['fenced'])
       expect(await expectExact(t, task)).toMatchObject({
@@ -129,17 +129,17 @@ export const taskGroups: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 4, { rowsPerJob: 4, window: 2 })
       const owner = await t.owner()
-      const [taken] = await t.fetch(owner, 'q', 1)
-      const [one, two, three, four] = branchesOf(taken) as [Branch, Branch, Branch, Branch]
+      const [fetched] = await t.fetch(owner, 'q', 1)
+      const [one, two, three, four] = branchesOf(fetched) as [Branch, Branch, Branch, Branch]
       const retry = { status: 'enqueued', window: 'leave' } as const
-      const settlement = done(taken, {
+      const settlement = done(fetched, {
         failed: 1,
-        effects: [effectsOf(taken)[0] as EventEffect],
+        effects: [effectsOf(fetched)[0] as EventEffect],
         also: [
           two,
           {
             to: { to: 'retry', text: three.to.text, score: 7 },
-            effects: [{ ...effectsOf(taken, retry)[2] } as EventEffect],
+            effects: [{ ...effectsOf(fetched, retry)[2] } as EventEffect],
           },
           four,
         ],
@@ -168,9 +168,9 @@ export const taskGroups: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 6, { rowsPerJob: 3, window: 1 })
       const owner = await t.owner()
-      const [taken] = await t.fetch(owner, 'q', 1)
-      const also = branchesOf(taken).toReversed()
-      expect((await t.settleAndFetch(owner, { settlements: [done(taken, { also })] })).settled).toEqual(['ok'])
+      const [fetched] = await t.fetch(owner, 'q', 1)
+      const also = branchesOf(fetched).toReversed()
+      expect((await t.settleAndFetch(owner, { settlements: [done(fetched, { also })] })).settled).toEqual(['ok'])
       expect(await argsIn(t)).toEqual([[[0]]])
       expect(await expectExact(t, task)).toMatchObject({ inWindow: 1, backlog: 5 })
       const order: unknown[] = []
@@ -214,13 +214,13 @@ export const taskGroups: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 8, { rowsPerJob: 2, window: 2 })
       const owner = await t.owner()
-      const [taken] = await t.fetch(owner, 'q', 1)
-      await t.settleAndFetch(owner, { started: startsOf(taken) })
+      const [fetched] = await t.fetch(owner, 'q', 1)
+      await t.settleAndFetch(owner, { started: startsOf(fetched) })
       await t.store.tasks.cancel(task.id, null, NOW)
       const answer = await t.store.tasks.cancelRows(task.id, 100, NOW)
       expect(answer.cancelled).toBe(6)
       expect(answer.maybeRunning).toEqual(expect.arrayContaining([jidOf(task.id, 0), jidOf(task.id, 1)]))
-      await t.settleAndFetch(owner, { settlements: [ends(taken, { status: 'cancelled' })] })
+      await t.settleAndFetch(owner, { settlements: [ends(fetched, { status: 'cancelled' })] })
       expect(await expectExact(t, task)).toMatchObject({
         state: 'cancelled',
         inWindow: 0,
@@ -233,8 +233,8 @@ export const taskGroups: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 10_000, { rowsPerJob: 1000, window: 10 })
       const owner = await t.owner()
-      for (const taken of await t.fetch(owner, 'q', 10)) {
-        await t.settleAndFetch(owner, { started: startsOf(taken) })
+      for (const fetched of await t.fetch(owner, 'q', 10)) {
+        await t.settleAndFetch(owner, { started: startsOf(fetched) })
       }
       await t.store.tasks.cancel(task.id, null, NOW)
       expect((await cancelAll(t, task, 1000)).size).toBe(10_000)
@@ -245,10 +245,10 @@ export const taskGroups: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 3000, { rowsPerJob: 1000, window: 2 })
       const owner = await t.owner()
-      const [taken] = await t.fetch(owner, 'q', 1)
-      expect(sizeOf(taken)).toBe(1000)
+      const [fetched] = await t.fetch(owner, 'q', 1)
+      expect(sizeOf(fetched)).toBe(1000)
       expect(
-        (await t.settleAndFetch(owner, { settlements: [done(taken, { also: branchesOf(taken) })] })).settled,
+        (await t.settleAndFetch(owner, { settlements: [done(fetched, { also: branchesOf(fetched) })] })).settled,
       ).toEqual(['ok'])
       expect(await expectExact(t, task)).toMatchObject({ inWindow: 2, backlog: 1999 })
     },
@@ -287,33 +287,33 @@ function indexesOf({ text }: { text: string }): number[] {
   return hk_rows ?? [Number.parseInt(jid.slice(16), 16)]
 }
 
-function sizeOf(taken: { text: string }): number {
-  return indexesOf(taken).length
+function sizeOf(fetched: { text: string }): number {
+  return indexesOf(fetched).length
 }
 
 /** The same change of each row of a job. */
-export function effectsOf(taken: { text: string }, more: Partial<EventEffect> = {}): EventEffect[] {
-  const task = payloadOf(taken).jid.slice(0, 16)
-  return indexesOf(taken).map((index) => ({ ...change(taken, more), jid: jidOf(task, index) }))
+export function effectsOf(fetched: { text: string }, more: Partial<EventEffect> = {}): EventEffect[] {
+  const task = payloadOf(fetched).jid.slice(0, 16)
+  return indexesOf(fetched).map((index) => ({ ...change(fetched, more), jid: jidOf(task, index) }))
 }
 
 /** The start of each row of a job. */
-function startsOf(taken: FetchedJob, attempt = 1) {
-  const effects = effectsOf(taken, { attempt, status: 'working', window: 'keep' })
-  return effects.map((effect) => ({ queue: taken.queue, ticket: taken.ticket, effects: [effect] }))
+function startsOf(fetched: FetchedJob, attempt = 1) {
+  const effects = effectsOf(fetched, { attempt, status: 'working', window: 'keep' })
+  return effects.map((effect) => ({ queue: fetched.queue, ticket: fetched.ticket, effects: [effect] }))
 }
 
-function ends(taken: FetchedJob, more: Partial<EventEffect> = {}): Settlement {
-  return done(taken, { effects: effectsOf(taken, more) })
+function ends(fetched: FetchedJob, more: Partial<EventEffect> = {}): Settlement {
+  return done(fetched, { effects: effectsOf(fetched, more) })
 }
 
 /** Each row as a job of its own, on its way back to the queue after an attempt. */
-export function branchesOf(taken: FetchedJob, attempt = 1): Branch[] {
-  const { hk_rows: _, args, ...rest } = payloadOf(taken) as ReturnType<typeof payloadOf> & { hk_rows?: number[] }
-  const effects = effectsOf(taken, { attempt, status: 'enqueued', window: 'enter' })
+export function branchesOf(fetched: FetchedJob, attempt = 1): Branch[] {
+  const { hk_rows: _, args, ...rest } = payloadOf(fetched) as ReturnType<typeof payloadOf> & { hk_rows?: number[] }
+  const effects = effectsOf(fetched, { attempt, status: 'enqueued', window: 'enter' })
   return effects.map((effect, i) => {
     const row = { ...rest, args: [[(args[0] as unknown[])[i]]], jid: effect.jid, hk_attempt: attempt }
-    return { to: { to: 'queue', queue: taken.queue, text: JSON.stringify(row), end: 'front' }, effects: [effect] }
+    return { to: { to: 'queue', queue: fetched.queue, text: JSON.stringify(row), end: 'front' }, effects: [effect] }
   })
 }
 
@@ -341,38 +341,38 @@ class Life {
   }
 
   async #begin(): Promise<void> {
-    const [taken] = this.#held
-    if (!taken) return
-    const started = startsOf(taken, attemptOf(taken))
+    const [fetched] = this.#held
+    if (!fetched) return
+    const started = startsOf(fetched, attemptOf(fetched))
     expect((await this.#t.settleAndFetch(this.#owner, { started })).started).toEqual(started.map(() => 'ok'))
   }
 
   async #end(how: 'finish' | 'apart' | 'some' | 'release' | 'away'): Promise<void> {
-    const taken = this.#held.splice(Math.floor(this.#random() * this.#held.length), 1)[0]
-    if (!taken) return
-    const attempt = attemptOf(taken)
-    const settlements = [this.#settlement(taken, attempt, how)]
+    const fetched = this.#held.splice(Math.floor(this.#random() * this.#held.length), 1)[0]
+    if (!fetched) return
+    const attempt = attemptOf(fetched)
+    const settlements = [this.#settlement(fetched, attempt, how)]
     expect((await this.#t.settleAndFetch(this.#owner, { settlements })).settled).toEqual(['ok'])
     expect((await this.#t.settleAndFetch(this.#owner, { settlements })).settled).toEqual(['fenced'])
   }
 
-  #settlement(taken: FetchedJob, attempt: number, how: 'finish' | 'apart' | 'some' | 'release' | 'away'): Settlement {
-    const next = taken.text.replace(/,"hk_attempt":\d+/, '').replace(/}$/, `,"hk_attempt":${attempt}}`)
+  #settlement(fetched: FetchedJob, attempt: number, how: 'finish' | 'apart' | 'some' | 'release' | 'away'): Settlement {
+    const next = fetched.text.replace(/,"hk_attempt":\d+/, '').replace(/}$/, `,"hk_attempt":${attempt}}`)
     const again = { attempt, status: 'enqueued' as EventStatus }
     if (how === 'release') {
-      const move = { to: 'queue', queue: taken.queue, text: next, end: 'front' } as const
-      return release(taken, { move, effects: effectsOf(taken, { ...again, window: 'keep' }) })
+      const move = { to: 'queue', queue: fetched.queue, text: next, end: 'front' } as const
+      return release(fetched, { move, effects: effectsOf(fetched, { ...again, window: 'keep' }) })
     }
     if (how === 'away') {
       const move = { to: 'schedule', text: next, score: 1 } as const
-      return done(taken, { move, effects: effectsOf(taken, { ...again, window: 'leave' }) })
+      return done(fetched, { move, effects: effectsOf(fetched, { ...again, window: 'leave' }) })
     }
-    if (how === 'finish') return ends(taken, { attempt })
-    const branches = branchesOf(taken, attempt)
-    if (how === 'apart') return done(taken, { also: branches.toReversed() })
+    if (how === 'finish') return ends(fetched, { attempt })
+    const branches = branchesOf(fetched, attempt)
+    if (how === 'apart') return done(fetched, { also: branches.toReversed() })
     // Every other one is done.
-    const effects = effectsOf(taken, { attempt }).filter((_, i) => i % 2 === 0)
-    return done(taken, { effects, also: branches.filter((_, i) => i % 2 === 1) })
+    const effects = effectsOf(fetched, { attempt }).filter((_, i) => i % 2 === 0)
+    return done(fetched, { effects, also: branches.filter((_, i) => i % 2 === 1) })
   }
 
   /** What was put off comes back. */
@@ -400,6 +400,6 @@ class Life {
   }
 }
 
-function attemptOf(taken: { text: string }): number {
-  return ((payloadOf(taken) as { hk_attempt?: number }).hk_attempt ?? 0) + 1
+function attemptOf(fetched: { text: string }): number {
+  return ((payloadOf(fetched) as { hk_attempt?: number }).hk_attempt ?? 0) + 1
 }

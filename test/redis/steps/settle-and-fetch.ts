@@ -130,7 +130,7 @@ export function settleAndFetch(server: () => RedisServer): void {
     })
   }
 
-  test.concurrent('jobs that two failed steps were to return are returned in the order in which they were fetched', async (t) => {
+  test.concurrent('after two failed steps the next one returns their jobs in the order in which they were fetched', async (t) => {
     const stage = await openStage(server(), t)
     const owner = await openOwner(stage)
     const texts = [1, 2, 3, 4].map((n) => job(n))

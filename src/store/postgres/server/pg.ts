@@ -28,7 +28,7 @@ export function configOf({ connectionString }: PostgresOptions) {
   return { connectionString, application_name: 'highkiq', keepAlive: true, connectionTimeoutMillis: 5000 }
 }
 
-/** Runs `work` on a connection of its own, whose statements may each take `seconds`, by default any time. */
+/** Runs `work` on a connection of its own. With `seconds`, a statement without an answer in that time fails. */
 export async function onConnection<T>(
   options: PostgresOptions,
   work: (client: Client) => Promise<T>,

@@ -29,8 +29,8 @@ function readBootId(): string {
 }
 
 /**
- * Returns whether a time of `monotonicNow` on `boot` is from this start of the machine. One more than `seconds` ahead is not,
- * also where the system has no boot id.
+ * Returns whether a stored time was set since the last start of the machine. It was at most `seconds` ahead when it was set.
+ * If it is further ahead now, the clock has begun again; this shows a restart also without a boot id.
  */
 export function isOfThisStart(ends: number, boot: string, seconds: number, now = monotonicNow()): boolean {
   return boot === bootId && ends <= now + seconds * 1000 + 1000
