@@ -159,11 +159,14 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     const calls = this.engine.store.maxConcurrentCalls - this.callCount
     if (!this.#options.queues.forbidsPrefetch) this.#slots.prefetch.measure()
     const size = Math.max(Math.ceil((this.#options.concurrency + this.#slots.prefetch.limit) / calls), MIN_BATCH)
-    const n = Math.min(this.#free, size)
-    if (n === 0 && this.#buffer.isEmpty) return undefined
+    const free = Math.min(this.#free, size)
+    if (free === 0 && this.#buffer.isEmpty) return undefined
     const requeues = this.#requeuing === 'ready'
     if (requeues) this.#requeuing = 'sent'
-    const sent = { ...this.#buffer.drain(requeues ? undefined : size), owner: this.#options.owner(), n, requeues }
+    const drained = this.#buffer.drain(requeues ? undefined : size)
+    // A store may fetch before it has settled them all. Then it would return a job of those that go to the front.
+    const n = drained.ended.length > size ? 0 : free
+    const sent = { ...drained, owner: this.#options.owner(), n, requeues }
     if (n > 0) this.#fetching.push(sent)
     return sent
   }

@@ -83,9 +83,13 @@ export class SettlementBuffer {
     this.#onStart.clear()
   }
 
-  /** Removes and returns all starts and at most `max` settlements. The caller then calls `applyAnswer` or `restore`. */
+  /**
+   * Removes and returns all starts and at most `max` settlements. There are more only when jobs go to the front of their queues
+   * together: their order holds only within one call. The caller then calls `applyAnswer` or `restore`.
+   */
   drain(max = Number.POSITIVE_INFINITY): Drained {
     const all = this.#ended
+    while (max < all.length && goesToFront(all[max] as Ended)) max++
     const ended = all.length > max ? all.splice(0, max) : all
     const drained = { started: this.#started, ended, records: this.#records }
     this.#started = new Map()
@@ -200,6 +204,10 @@ export function clearingCancellations(
   // They follow the effects that drop a cancelled job.
   const cleared = cancelled.map((jid): Effect => ({ kind: 'clear-cancellation', jid, at, dropped: false }))
   return { ...settlement, effects: [...(settlement.effects ?? []), ...cleared] }
+}
+
+function goesToFront({ settlement: { move } }: Ended): boolean {
+  return move?.to === 'queue' && move.end === 'front'
 }
 
 function isOver(to: Settlement['move']): boolean {
