@@ -2,6 +2,7 @@ import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Limit, LimitStore } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
+import { job, NOW, toQueue } from '../conformance/bench.ts'
 import { bench, Collector, gate, until } from '../engine/bench.ts'
 import { startServer } from './server.ts'
 import { onRedis } from './suite.ts'
@@ -45,6 +46,32 @@ onRedis('limits on Redis', () => {
     expect(await t.used()).toBe(0)
     expect(await t.redis.exists('hk:rate:api')).toBe(0)
     expect(await t.acquire('2')).toEqual([{ over: null, ms: 0 }])
+  })
+
+  test('a thousand limited jobs move in one script, so that no worker fetches between them', async () => {
+    const { store, redis } = await opened()
+    const entries = Array.from({ length: 1001 }, (_, n) => ({ text: job(n), score: n }))
+    await store.jobs.push(
+      entries.map((entry) => ({ to: 'limited:api', ...entry })),
+      NOW,
+    )
+    const scripts = async () => {
+      const [, calls = '0'] = /cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats')) ?? []
+      return Number(calls)
+    }
+    const move = (from: number, to: number) => {
+      const some = entries.slice(from, to).toReversed()
+      return store.jobSets.swap(
+        'limited:api',
+        some.map((entry) => ({ ...entry, to: toQueue('q', entry.text, 'front') })),
+        NOW,
+      )
+    }
+    await move(0, 1)
+    const before = await scripts()
+    await move(1, entries.length)
+    expect(await scripts()).toBe(before + 1)
+    expect(await redis.llen('queue:q')).toBe(entries.length)
   })
 
   test('a key of another type is named, and the limit works once it is mended', async () => {

@@ -10,6 +10,8 @@ import { FinishedJobs } from './finished-jobs.ts'
 
 /** The most entries that one script moves, and that one removes. */
 const MAX_SWAPS = 100
+/** The most limited jobs that one script moves. The newest is moved first, and workers may fetch it before the next script. */
+const MAX_LIMITED_SWAPS = 1100
 const MAX_PRUNED = 1000
 
 export class JobSets extends StorePart implements JobSetStore {
@@ -42,7 +44,7 @@ export class JobSets extends StorePart implements JobSetStore {
     const answers: SwapAnswer[] = []
     const isLimited = set.startsWith('limited:')
     const keys = [this.keys.set(set), this.keys.limitedQueues]
-    for (const some of chunksOf(swaps, ({ text }) => 2 * text.length, MAX_SWAPS)) {
+    for (const some of chunksOf(swaps, ({ text }) => 2 * text.length, isLimited ? MAX_LIMITED_SWAPS : MAX_SWAPS)) {
       const moved = await this.server.moveJobs(lua.swap, now, keys, some, (call) => {
         call.add(isLimited ? 1 : 0, some.length)
         for (const { text, score, to, effects } of some) {
