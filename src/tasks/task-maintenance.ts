@@ -130,9 +130,7 @@ export class TaskMaintenance extends Maintenance {
    */
   async #freeWindow(store: Store, task: TaskRecord, seen: Seen): Promise<EventRecord[]> {
     const unseen = await this.#missingRows(store, task, seen)
-    if (unseen.length === 0) return []
-    // A row that was queued after the search of its queue changes `inWindow` and `backlog`. It is not missing.
-    if (await this.#hasChanged(store, task, 'progressAt', 'inWindow', 'backlog')) return []
+    if (unseen.length === 0 || (await this.#hasMoved(store, task))) return []
     const inWindow = unseen.filter(({ location }) => location === 'window')
     if (inWindow.length > 0) {
       await store.tasks.leaveWindow(
@@ -144,9 +142,10 @@ export class TaskMaintenance extends Maintenance {
     return unseen
   }
 
-  async #hasChanged(store: Store, task: TaskRecord, ...members: (keyof TaskRecord)[]): Promise<boolean> {
-    const found = await store.tasks.find(task.id)
-    return members.some((name) => found?.[name] !== task[name])
+  /** Returns whether rows of the task were queued, ran or ended since it was read. Added rows make only the backlog longer. */
+  async #hasMoved(store: Store, { id, progressAt, inWindow, backlog }: TaskRecord): Promise<boolean> {
+    const found = await store.tasks.find(id)
+    return found?.progressAt !== progressAt || found.inWindow !== inWindow || found.backlog < backlog
   }
 
   /**
@@ -163,7 +162,7 @@ export class TaskMaintenance extends Maintenance {
     for await (const { items } of search) addJobs(dead, items)
     for (const [task, events] of suspects) {
       await this.#tasks.run(task.id, async () => {
-        if (await this.#hasChanged(store, task, 'progressAt')) return
+        if ((await store.tasks.find(task.id))?.progressAt !== task.progressAt) return
         const lost = events.filter(({ index }) => !elsewhere.get(task.id)?.has(index))
         await this.#endRows(store, lost, ({ index, status }) => {
           // Not the outcome `dead`, whose row has the code of its error: here nothing else is known of the end.

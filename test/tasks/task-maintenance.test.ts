@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Highkiq, Snooze } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import { TaskMaintenance } from '#dist/tasks/task-maintenance.js'
+import { PRODUCER, rows, spec, taskId } from '../conformance/tasks/tracked.ts'
 import { bench, Collector, gate, until } from '../engine/bench.ts'
 
 const DAY = 86_400
@@ -266,6 +267,27 @@ test('rows that enter the queue during a search are not missing', async () => {
   await maintenanceOf(hq, clock.now).run()
   expect(await hq.store.tasks.find(task.id)).toMatchObject({ window: 4, inWindow: 4, backlog: 4 })
   expect(await hq.store.jobs.peek('nobody', 0, 9)).toHaveLength(4)
+})
+
+test('missing rows leave the window also when rows are added during the search', async () => {
+  const { hq, clock } = bench()
+  const { tasks, search } = hq.store
+  const template = JSON.stringify({ class: 'RowJob', queue: 'nobody', retry: true, hk_task: taskId(1) })
+  const task = spec(1, { queue: 'nobody', window: 2, template })
+  await tasks.create(task)
+  const add = (from: number) => tasks.addRows(task.id, PRODUCER, from, rows(from, 4), clock.now())
+  await add(0)
+  await rob(hq, 'nobody', 1, clock.now())
+  clock.ahead = 60
+  const scan = search.scanQueues.bind(search)
+  search.scanQueues = async (...call) => {
+    const found = await scan(...call)
+    await add(4)
+    return found
+  }
+  await maintenanceOf(hq, clock.now).run()
+  expect(await tasks.find(task.id)).toMatchObject({ inWindow: 2, backlog: 5 })
+  expect(await hq.store.jobs.peek('nobody', 0, 9)).toHaveLength(2)
 })
 
 test('searches through queues and sets use a hundredth of the time, whatever their length', async () => {
