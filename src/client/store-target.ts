@@ -120,15 +120,16 @@ export class StoreTarget extends DirectTarget {
   }
 
   /**
-   * Stores all single pushes of one turn of the event loop in one call, at most BULK jobs each. The first one goes at once
-   * when no earlier call awaits its answer and the store takes several calls at the same time.
+   * Stores the single pushes of one turn of the event loop together. A store that takes several calls at the same time gets
+   * parts of BULK in several calls, and works on one while this process prepares the next. It gets the first push at once when
+   * no earlier call awaits its answer.
    */
   #gather(prepared: PreparedPush): Promise<readonly RefusedPush[]> {
+    const { maxConcurrentCalls } = this.#storeOf()
     let gathered = this.#gathered
-    if (!gathered && this.#awaited === 0 && this.#storeOf().maxConcurrentCalls > 1)
-      return this.#storeGathered([prepared])
+    if (!gathered && this.#awaited === 0 && maxConcurrentCalls > 1) return this.#storeGathered([prepared])
     // Above BULK a store may need several steps, and its error would not say which jobs failed.
-    if (!gathered || gathered.pushes.length >= BULK) {
+    if (!gathered || gathered.pushes.length >= BULK / maxConcurrentCalls) {
       const pushes: PreparedPush[] = []
       const stored = new Promise<void>((resolve) => setImmediate(resolve)).then(() => {
         if (this.#gathered?.pushes === pushes) this.#gathered = undefined
