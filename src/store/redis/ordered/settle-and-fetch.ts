@@ -17,8 +17,7 @@ import type { Argument, Connection, Reply } from '../server/connection.ts'
 import { OrderedPart, readError, type Shards, shardsOf, writeError } from './queues.ts'
 
 /** The most ids that one script settles, and that it fetches of a shard. */
-const MAX_SETTLED = 200
-const MAX_FETCHED = 500
+const MAX_IDS = 500
 
 /** The length of a stored flight; see ordered-fetch.lua. */
 const LONG = 65
@@ -47,9 +46,9 @@ export class OrderedSettleAndFetchScript extends OrderedPart implements Partial<
   ): Promise<OrderedSettleAndFetchAnswer> {
     const settled: OrderedSettleAndFetchAnswer['settled'] = []
     const problems = new Set<string>()
-    for (let from = 0; ; from += MAX_SETTLED) {
-      const some = step.settlements.slice(from, from + MAX_SETTLED)
-      const isLast = from + MAX_SETTLED >= step.settlements.length
+    for (let from = 0; ; from += MAX_IDS) {
+      const some = step.settlements.slice(from, from + MAX_IDS)
+      const isLast = from + MAX_IDS >= step.settlements.length
       const called = this.#call(queue, owner, { ...step, settlements: some, fetch: isLast ? step.fetch : [] })
       const answer = await called.catch((thrown) => {
         throw from === 0 ? thrown : doneInPart(thrown)
@@ -78,7 +77,7 @@ export class OrderedSettleAndFetchScript extends OrderedPart implements Partial<
       args.push(others.length)
       for (const i of others) args.push(...argumentsOf(settlements[i] as OrderedSettlement))
       args.push(fetch.length)
-      for (const { shard, token, n } of fetch) args.push(shard, token, Math.min(n, MAX_FETCHED))
+      for (const { shard, token, n } of fetch) args.push(shard, token, Math.min(n, MAX_IDS))
       return args
     }
     const answer = await this.shared.run(queue, lua.orderedSettleAndFetch, shardsNeeded, argsOf, await this.#ready())
