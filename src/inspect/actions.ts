@@ -4,7 +4,7 @@ import type { AppPort } from '../app/port.ts'
 import { invalidJob } from '../job/errors.ts'
 import { editPayload, type Payload, readPayload } from '../job/payload.ts'
 import { mayKeepResult } from '../job/result.ts'
-import { clearCancellations } from '../job/rows.ts'
+import { clearCancellations, jidsOf } from '../job/rows.ts'
 import { jidLock, readUnique, writeUnique } from '../job/unique.ts'
 import type { Effect, Entry, SetName, Swap } from '../store/contract.ts'
 
@@ -38,7 +38,7 @@ export async function addedToQueue(app: AppPort, set: SetName, { text, score }: 
   const to = { to: 'queue', queue: promoted.queue, text: promoted.text, end: 'back' } as const
   const { effects = [] } = effectsOf(app, own, { kind: 'added-to-queue' })
   // A killed worker may have left a cancellation: the next worker would drop the job.
-  if (isOver(set)) effects.push(...clearCancellations(job, app.now()))
+  if (isOver(set)) effects.push(...clearCancellations(jidsOf(job), app.now()))
   // A job that has ended starts over.
   const isKept = typeof jid === 'string' && mayKeepResult(app.registry.get(job.wrapped ?? job.class))
   return { text, score, to, effects: isKept ? [...effects, { kind: 'delete-result', jid }] : effects }

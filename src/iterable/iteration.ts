@@ -7,6 +7,7 @@ import type { JobContext, Progress } from '../job/context.ts'
 import type { Handler } from '../job/definition.ts'
 import { HighkiqError, hasCode, isUnreachable, Kill, Pause, Release } from '../job/errors.ts'
 import { parseJson, stringifyJson } from '../job/json.ts'
+import { clearCancellations } from '../job/rows.ts'
 import type { IterationState } from '../store/contract.ts'
 import type { Outcome, Plugin } from '../worker/plugin.ts'
 import { checkPairs, type IterableContext, type IterableJob, type IterationView, type Pairs } from './definition.ts'
@@ -231,6 +232,6 @@ export const iterations: Plugin = {
     if (!isOver) return [{ kind: 'iteration', jid, state }]
     const over = { kind: 'iteration', jid, state: null } as const
     // The job has ended because of its cancellation, so the cancellation is cleared.
-    return iteration.cancelled ? [over, { kind: 'clear-cancellation', jid, at: now(), dropped: false }] : [over]
+    return iteration.cancelled ? [over, ...clearCancellations([jid], now())] : [over]
   },
 }

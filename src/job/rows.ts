@@ -8,10 +8,10 @@ export function jidsOf({ jid, hk_rows }: Payload): string[] {
   return hk_rows ? hk_rows.map((index) => taskJid(splitTaskJid(jid).id, index)) : [jid]
 }
 
-/** Returns the effects that remove the cancellations of a job; none for a job of another program without a jid. */
-export function clearCancellations(payload: Payload, at: number) {
-  const jids = jidsOf(payload).filter((jid) => typeof jid === 'string')
-  return jids.map((jid) => ({ kind: 'clear-cancellation', jid, at, dropped: false }) as const)
+/** Returns the effects that remove the cancellations of these jobs. A job of another program may have no jid, and then has none. */
+export function clearCancellations(jids: readonly string[], at: number) {
+  const named = jids.filter((jid) => typeof jid === 'string')
+  return named.map((jid) => ({ kind: 'clear-cancellation', jid, at, dropped: false }) as const)
 }
 
 /** Returns whether all rows of a job are in a set. */

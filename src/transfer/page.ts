@@ -17,7 +17,7 @@
  */
 
 import { type Payload, readPayload } from '../job/payload.ts'
-import { jidsOf } from '../job/rows.ts'
+import { clearCancellations, jidsOf } from '../job/rows.ts'
 import { type JobLock, readUnique } from '../job/unique.ts'
 import type {
   Destination,
@@ -156,7 +156,7 @@ function departureOf({ jid, locks, iteration, isCancelled }: JobState, at: numbe
   return [
     ...locks.map(({ key }) => ({ kind: 'release-unique', key, holder: jid }) as const),
     ...(iteration ? [{ kind: 'iteration', jid, state: null } as const] : []),
-    ...(isCancelled ? [{ kind: 'clear-cancellation', jid, at, dropped: false } as const] : []),
+    ...(isCancelled ? clearCancellations([jid], at) : []),
   ]
 }
 

@@ -1,7 +1,8 @@
 import { expect, test, vi } from 'vitest'
 import { bench, Collector, gate, until } from './bench.ts'
 
-test('a thousand waiting jobs of a paused queue do not hold up the jobs of another queue that share their limit', async () => {
+/** Starts a worker whose shared limit is used up: `n` jobs of a paused queue wait for room, and behind them three others. */
+async function behindPaused(n: number) {
   const t = bench()
   const api = t.hq.limit('api', { concurrency: 1 })
   const { opened, open } = gate()
@@ -14,11 +15,16 @@ test('a thousand waiting jobs of a paused queue do not hold up the jobs of anoth
   await t.work({ concurrency: 5, queues: ['paused', 'other'] })
   await Paused.performAsync(0)
   await first.atLeast(1)
-  await Paused.performBulk(Array.from({ length: 1000 }, (_, i) => [i + 1]))
-  await until(async () => (await t.hq.stats()).limited === 1000)
+  await Paused.performBulk(Array.from({ length: n }, (_, i) => [i + 1]))
+  await until(async () => (await t.hq.stats()).limited === n)
   await t.hq.queue('paused').pause()
   await Other.performBulk([[1], [2], [3]])
-  await until(async () => (await t.hq.stats()).limited === 1003)
+  await until(async () => (await t.hq.stats()).limited === n + 3)
+  return { t, first, second, Other, open }
+}
+
+test('a thousand waiting jobs of a paused queue do not hold up the jobs of another queue that share their limit', async () => {
+  const { t, first, second, open } = await behindPaused(1000)
   open()
   expect(await second.atLeast(3)).toEqual([1, 2, 3])
   await t.hq.queue('paused').resume()
@@ -26,23 +32,7 @@ test('a thousand waiting jobs of a paused queue do not hold up the jobs of anoth
 })
 
 test('a limited job whose room another job used up runs before newer jobs, also behind many jobs of a paused queue', async () => {
-  const t = bench()
-  const api = t.hq.limit('api', { concurrency: 1 })
-  const { opened, open } = gate()
-  const [first, second] = [new Collector<number>(), new Collector<number>()]
-  const Paused = t.hq.job('Paused', { queue: 'paused', limit: api }, async (_ctx, n: number) => {
-    first.add(n)
-    await opened
-  })
-  const Other = t.hq.job('Other', { queue: 'other', limit: api }, async (_ctx, n: number) => second.add(n))
-  await t.work({ concurrency: 5, queues: ['paused', 'other'] })
-  await Paused.performAsync(0)
-  await first.atLeast(1)
-  await Paused.performBulk(Array.from({ length: 1500 }, (_, i) => [i + 1]))
-  await until(async () => (await t.hq.stats()).limited === 1500)
-  await t.hq.queue('paused').pause()
-  await Other.performBulk([[1], [2], [3]])
-  await until(async () => (await t.hq.stats()).limited === 1503)
+  const { t, second, Other, open } = await behindPaused(1500)
   await Other.performBulk(Array.from({ length: 50 }, (): [number] => [4]))
   await until(async () => (await t.hq.stats()).limited === 1553)
   const { limits } = t.hq.store

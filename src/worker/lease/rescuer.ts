@@ -259,7 +259,7 @@ export class Rescuer extends Periodic {
     const effects = effectsOf(this.#engine, payload, outcome)
     if (to.to !== 'dead') return { owner, queue, ticket, to, effects }
     // A job that was cancelled just now must not leave its cancellation to a later job with its jid.
-    const cleared = clearCancellations(payload, this.#engine.now())
+    const cleared = clearCancellations(jidsOf(payload), this.#engine.now())
     return { owner, queue, ticket, to, effects: [...(effects ?? []), ...cleared] }
   }
 }

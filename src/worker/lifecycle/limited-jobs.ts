@@ -107,8 +107,8 @@ export class LimitedJobs {
     const hasErrors = answers.includes('error')
     // The next check reads from the oldest job again, unless it would pass too many jobs of blocked queues.
     const readsOn = !isAtEnd && (begin !== undefined || passed >= MOST_PASSED)
-    // It begins before the first moved job, which waits again if another job uses its room, but behind jobs that the store
-    // can't move.
+    // A moved job waits again when another job has used its room, so the next check begins before the first moved job. Jobs
+    // that the store can't move are passed.
     const entry = hasMoved && !hasErrors ? beforeFirst : last
     if (entry && (readsOn || hasErrors)) {
       const forever = Number.POSITIVE_INFINITY
@@ -136,7 +136,7 @@ export class LimitedJobs {
     let chars = 0
     let passed = 0
     while (hasMore && swaps.length < room && chars < mostChars && passed < MOST_PASSED) {
-      // It reads more entries than it moves only when jobs of blocked queues come first.
+      // Full pages are read only after jobs of blocked queues were found.
       const limit = passed === 0 ? Math.min(room - swaps.length, PAGE) : PAGE
       const entries = await store.jobSets.page(set, { ...(last ? { after: last } : {}), limit })
       hasMore = entries.length === limit

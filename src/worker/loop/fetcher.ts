@@ -9,6 +9,7 @@ import type { QueueOrder } from '../queue-order.ts'
 import type { Attempt } from '../run/attempt.ts'
 import { eventsOfEnd, withEvents } from './attempt-events.ts'
 import { CallLoop } from './call-loop.ts'
+import { LateCancellations } from './late-cancellations.ts'
 import type { Requeued } from './requeue-buffer.ts'
 import { clearingCancellations, type Drained, endedJobs, SettlementBuffer } from './settlement-buffer.ts'
 import { Slots } from './slots.ts'
@@ -58,14 +59,14 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   /** The last fetch returned fewer jobs than asked for. */
   #queuesEmpty = false
   #orderFailed = false
-  /** Jobs that have ended. Their cancellations, if any, are to be withdrawn. */
-  readonly #ended = new Set<string>()
+  readonly #lateCancellations: LateCancellations
 
   constructor(engine: Engine, options: FetcherOptions) {
     super(engine, 'fetching jobs')
     const { concurrency, eventLoop, nextSlot } = options
     this.#options = options
     this.#buffer = new SettlementBuffer(engine)
+    this.#lateCancellations = new LateCancellations(engine)
     this.#slots = new Slots(engine, {
       concurrency,
       eventLoop,
@@ -210,7 +211,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     }
     if (isApplied === 'lost') return
     if (!sent.isRecorded && this.engine.recording.mayBeOn()) await this.#recordLate(sent, answer)
-    if (this.#ended.size > 0) await this.#withdrawCancellations()
+    if (!this.#lateCancellations.isEmpty) await this.#lateCancellations.withdraw()
     if (isApplied) return
     throw new HighkiqError(
       'STORE_UNUSABLE',
@@ -236,7 +237,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     control.note(answer.cancellations)
     const allApplied = this.#buffer.applyAnswer(sent, answer)
     const areKnown = !control.isBehind && cancellations.version === sent.knownVersion
-    if (!areKnown) for (const jid of endedJobs(sent, answer)) this.#ended.add(jid)
+    if (!areKnown) this.#lateCancellations.addEnded(endedJobs(sent, answer))
     // Jobs start in the order in which they were fetched. Answers that arrive together may be read in any order.
     if (n > 0 && this.#fetching[0] !== sent) {
       await new Promise<void>((resolve) => {
@@ -351,25 +352,6 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     }
     for (const job of fetched) this.#slots.prefetch.add(job)
     this.#askRequeuePrefetched()
-  }
-
-  /**
-   * Withdraws the cancellations of jobs that ended before the worker knew of their cancellations. One that the store does not
-   * withdraw now is withdrawn after the next call.
-   */
-  async #withdrawCancellations(): Promise<void> {
-    const { store, cancellations, control, now, report } = this.engine
-    for (const jid of this.#ended) {
-      // The call that added it reads the new cancellations, and comes back here.
-      if (control.isBehind) return
-      try {
-        if (cancellations.has(jid)) await store.cancellations.withdraw(jid, now())
-        this.#ended.delete(jid)
-      } catch (thrown) {
-        report(thrown, { during: 'withdrawing a cancellation' })
-        return
-      }
-    }
   }
 
   async #waitForJobs(free: number): Promise<void> {

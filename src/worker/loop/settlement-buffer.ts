@@ -2,8 +2,8 @@
 
 import { HighkiqError } from '../../job/errors.ts'
 import { given } from '../../job/options.ts'
-import { jidsOf } from '../../job/rows.ts'
-import type { Effect, RecordEffect, SettleAndFetchAnswer, Settlement, Started } from '../../store/contract.ts'
+import { clearCancellations, jidsOf } from '../../job/rows.ts'
+import type { RecordEffect, SettleAndFetchAnswer, Settlement, Started } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 import type { Attempt } from '../run/attempt.ts'
 import { MAX_REFUSALS, reducedToDead, withoutEffects } from './refused-settlement.ts'
@@ -202,8 +202,7 @@ export function clearingCancellations(
   const cancelled = endedBy(ended).filter((jid) => cancellations.has(jid))
   if (cancelled.length === 0) return settlement
   // They follow the effects that drop a cancelled job.
-  const cleared = cancelled.map((jid): Effect => ({ kind: 'clear-cancellation', jid, at, dropped: false }))
-  return { ...settlement, effects: [...(settlement.effects ?? []), ...cleared] }
+  return { ...settlement, effects: [...(settlement.effects ?? []), ...clearCancellations(cancelled, at)] }
 }
 
 function goesToFront({ settlement: { move } }: Ended): boolean {

@@ -52,6 +52,19 @@ export function serverTicket(ticket: number): string {
   return String(OFFSET + ticket)
 }
 
+/** Returns tickets as the scripts read them: single ones, and ranges of consecutive ones such as `7-9`, with commas. */
+export function rangesOf(jobs: readonly HeldJob[]): string {
+  const ranges: string[] = []
+  for (let i = 0; i < jobs.length; ) {
+    const first = (jobs[i] as HeldJob).ticket
+    let n = 1
+    while (jobs[i + n]?.ticket === first + n) n++
+    ranges.push(n > 1 ? `${serverTicket(first)}-${serverTicket(first + n - 1)}` : serverTicket(first))
+    i += n
+  }
+  return ranges.join()
+}
+
 /** Returns the ticket in this process for one on the server. */
 export function localTicket(ticket: string): number {
   return Number(ticket) - OFFSET

@@ -26,7 +26,7 @@ import { chunksOf } from '../server/chunks.ts'
 import type { Connection } from '../server/connection.ts'
 import type { Server } from '../server/server.ts'
 import type { Texts } from '../server/texts.ts'
-import { type HeldJob, MAX_QUEUES, type Owner, reserveTickets, serverTicket, sortByQueue } from './owner.ts'
+import { MAX_QUEUES, type Owner, rangesOf, reserveTickets, serverTicket, sortByQueue } from './owner.ts'
 import { contentOf, MAX_ITEMS, type Part, type PartContent, type PartQueue, type Pending } from './part-content.ts'
 
 /** One script settles or fetches at most this many bytes of jobs. */
@@ -363,19 +363,6 @@ function dayOf(ms: number): string {
   const number = Math.floor(ms / DAY_MS)
   if (number !== day.number) day = { number, name: new Date(ms).toISOString().slice(0, 10) }
   return day.name
-}
-
-/** Returns tickets as the scripts read them: single ones, and ranges of consecutive ones such as `7-9`, with commas. */
-function rangesOf(jobs: readonly HeldJob[]): string {
-  const ranges: string[] = []
-  for (let i = 0; i < jobs.length; ) {
-    const first = (jobs[i] as HeldJob).ticket
-    let n = 1
-    while (jobs[i + n]?.ticket === first + n) n++
-    ranges.push(n > 1 ? `${serverTicket(first)}-${serverTicket(first + n - 1)}` : serverTicket(first))
-    i += n
-  }
-  return ranges.join()
 }
 
 /** Splits the joined texts of an answer; `lengths` are in bytes. */
