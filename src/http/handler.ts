@@ -12,6 +12,7 @@ import type { Peer } from './access/local.ts'
 import { APP_ROUTE } from './pages.ts'
 import { ROUTES } from './route-table.ts'
 import { loginRequired } from './routes/login.ts'
+import { PROMETHEUS_ROUTE } from './routes/prometheus.ts'
 import { errorAnswer, invalid, withoutServerDetails } from './server/answer.ts'
 import { checkType, limitWaiting } from './server/body.ts'
 import { errorPage } from './server/html-page.ts'
@@ -73,15 +74,22 @@ app.use(
   }),
 )
 for (const route of ROUTES) {
-  app.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), (context) => answerTo(route, context))
+  app.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), (context) => {
+    // The dashboard has a page with this path, too.
+    return answerTo(route === PROMETHEUS_ROUTE && isBrowser(context) ? APP_ROUTE : route, context)
+  })
 }
 /** A browser gets the dashboard for an unknown path. */
 app.notFound((context) => {
   const { method, path } = context.req
-  const isAsked = (method === 'GET' || method === 'HEAD') && context.req.header('accept')?.includes('text/html')
-  if (isAsked && !NOT_PAGES.test(path)) return answerTo(APP_ROUTE, context)
+  if ((method === 'GET' || method === 'HEAD') && isBrowser(context) && !NOT_PAGES.test(path))
+    return answerTo(APP_ROUTE, context)
   return errorAnswer(new HighkiqError('UNKNOWN_ROUTE', `no route matches ${path}`))
 })
+
+function isBrowser({ req }: Context): boolean {
+  return req.header('accept')?.includes('text/html') === true
+}
 
 /**
  * The HTTP API of an app in the web's own shape: it mounts in Hono, Next, Bun, Deno. In `node:http`, Express and Fastify

@@ -1,3 +1,4 @@
+import type { HttpOptions } from 'highkiq/http'
 import { expect, test } from 'vitest'
 import { api } from './api.ts'
 
@@ -278,4 +279,14 @@ test('/metrics serves the dashboard to browsers and metrics to Prometheus', asyn
     (await handle(new Request('http://localhost:7433/metrics', { headers: { accept } }))).headers.get('content-type')
   expect(await get('text/html,application/xhtml+xml,*/*;q=0.8')).toMatch(/^text\/html/)
   expect(await get('text/plain;version=0.0.4;q=0.3,*/*;q=0.1')).toMatch(/^text\/plain/)
+})
+
+test('/metrics with the state of the page is the dashboard, and the login for a browser that is logged out', async () => {
+  const ask = async (options?: HttpOptions) => {
+    const request = new Request('http://localhost:7433/metrics?range=8h&by=p95', { headers: { accept: 'text/html' } })
+    const { status, headers } = await api(options).handle(request)
+    return [status, headers.get('content-type')]
+  }
+  expect(await ask()).toEqual([200, 'text/html; charset=utf-8'])
+  expect(await ask({ auth: { bearer: 'secret' } })).toEqual([401, 'text/html; charset=utf-8'])
 })

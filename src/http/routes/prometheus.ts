@@ -20,9 +20,7 @@ export const PROMETHEUS_ROUTE: Route = get('/metrics', {
   id: 'getPrometheusMetrics',
   summary: 'Returns the metrics for Prometheus',
   answers: { 200: { description: 'The text format of Prometheus', content: { 'text/plain': { type: 'string' } } } },
-  async run({ hq, server, request, base }) {
-    // The dashboard has a page with this path, which browsers request on reload.
-    if (request.headers.get('accept')?.includes('text/html')) return server.dashboard.page(base)
+  async run({ hq, server }) {
     const [{ stats, tasks, alerts }, queues, { ordered }, { jobs, runs, waits }] = await Promise.all([
       server.liveStats.latest(),
       hq.queueSummaries(),
