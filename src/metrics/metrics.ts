@@ -80,8 +80,8 @@ export interface JobMetrics extends JobFigures, Percentiles {
   step: number
   /** The number of successful runs by their run time. */
   histogram: { label: string; count: number }[]
-  /** The steps in which a run ended, oldest first; `histogram` has the counts of the 26 buckets. */
-  steps: (Step & { histogram: number[] })[]
+  /** The steps in which a run ended, oldest first; `histogram` has the counts of the 26 buckets, and `p95` is in seconds. */
+  steps: (Step & { p95: number | null; histogram: number[] })[]
   deploys: DeployMark[]
 }
 
@@ -133,7 +133,8 @@ export class Metrics {
       this.#app.store.metrics.histograms(span, [{ name, times }]),
       this.#deploysIn(window),
     ])
-    const counts = new Map(histograms.map((histogram) => [histogram.at, histogram.counts]))
+    const byStep = new Map(histograms.map((histogram) => [histogram.at, histogram.counts]))
+    const countsOf = ({ at }: JobSums) => byStep.get(at) ?? [...NONE]
     const all = total(histograms)
     return {
       ...figuresOf(name, sums),
@@ -141,7 +142,9 @@ export class Metrics {
       step: span * 60,
       ...percentilesOf(all),
       histogram: all.map((count, bucket) => ({ label: LABELS[bucket] as string, count })),
-      steps: sums.map((sum) => ({ ...stepOf(sum), histogram: counts.get(sum.at) ?? [...NONE] })).sort(byTime),
+      steps: sums
+        .map((sum) => ({ ...stepOf(sum), p95: percentilesOf(countsOf(sum)).p95, histogram: countsOf(sum) }))
+        .sort(byTime),
       deploys,
     }
   }

@@ -27,7 +27,7 @@ inBrowser('metrics', (open) => {
     const rows = page.getByRole('table', { name: 'Metrics' }).locator('tbody tr')
     await expect.poll(() => rows.count()).toBe(2)
     const cells = async (name: string) =>
-      (await rows.filter({ hasText: name }).locator('td').allTextContents()).slice(1, 3)
+      (await rows.filter({ hasText: name }).locator('td').allTextContents()).slice(2, 4)
     expect([await cells('Quick'), await cells('Shop/Slow')]).toEqual([
       ['3', '–'],
       ['2', '50%'],
@@ -42,7 +42,7 @@ inBrowser('metrics', (open) => {
     await hq.deploy('v1', new Date(minute() - 3 * 3_600_000))
     await page.getByRole('link', { name: '8 hours' }).click()
     await expect.poll(() => cells('Quick')).toEqual(['1,503', '–'])
-    const names = () => rows.locator('td:first-child').allTextContents()
+    const names = () => rows.locator('td:nth-child(2)').allTextContents()
     expect(await names()).toEqual(['Shop/Slow', 'Quick'])
     await page.getByRole('button', { name: 'Runs' }).click()
     await expect.poll(names).toEqual(['Quick', 'Shop/Slow'])
@@ -69,6 +69,51 @@ inBrowser('metrics', (open) => {
     await page.getByRole('link', { name: 'its retries' }).click()
     await page.getByRole('heading', { name: 'Retries' }).waitFor()
     await expect.poll(() => page.getByRole('table', { name: 'Retries' }).locator('tbody tr').count()).toBe(1)
+  })
+
+  test('several classes are selected, and their runs, p95 and failures are lines of one chart', async () => {
+    const names = ['A', 'B', 'C', 'D', 'E', 'F', 'G'].map((name) => `${name}Job`)
+    const { page } = await open('/metrics', {
+      before: async ({ hq }) => {
+        const jobs = names.map((name, i) => {
+          return { name, processed: 120, failed: 60, ms: 7000 - i, histogram: histogram({ [i]: 60 }) }
+        })
+        await hq.store.metrics.record({ source: 'test', number: 1, at: minute() - 60_000, jobs })
+        await hq.deploy('v1', new Date(minute() - 60_000))
+      },
+    })
+    const box = (name: string) => page.getByRole('checkbox', { name: `Select ${name}` })
+    await box('AJob').check()
+    await page.getByRole('img', { name: 'Runs per minute: AJob', exact: true }).waitFor()
+    // A class stays in the chart when a search does not find it.
+    await page.getByLabel('Class name').fill('bjo')
+    await box('AJob').waitFor({ state: 'detached' })
+    await box('BJob').check()
+    await page.getByRole('img', { name: 'Runs per minute: AJob, BJob', exact: true }).waitFor()
+    await page.getByRole('list', { name: 'Deploys' }).getByText('v1').waitFor()
+    const valuesAt = async (figure: string, title: string) => {
+      await page.getByRole('navigation', { name: 'Figure of the chart' }).getByRole('link', { name: figure }).click()
+      const chart = page.getByRole('img', { name: `${title}: AJob, BJob` })
+      const { x, y, width } = (await chart.locator('.u-over').boundingBox()) ?? { x: 0, y: 0, width: 0 }
+      // The minute before the last of sixty; each takes the same room.
+      await page.mouse.move(x + (width * 58.5) / 60, y + 20)
+      await expect.poll(() => chart.getAttribute('title')).toContain('BJob')
+      return (await chart.getAttribute('title'))?.split('\n').slice(1)
+    }
+    expect(await valuesAt('Runs', 'Runs per minute')).toEqual(['AJob: 120', 'BJob: 120'])
+    expect(await valuesAt('p95', 'p95 of the run times, in seconds')).toEqual(['AJob: 0.019', 'BJob: 0.0295'])
+    expect(await valuesAt('Failures', 'Failures per minute')).toEqual(['AJob: 60', 'BJob: 60'])
+
+    // At most six; the address has them, and each can be removed.
+    await page.getByLabel('Class name').fill('')
+    for (const name of names.slice(2, 6)) await box(name).check()
+    await expect.poll(() => box('GJob').isDisabled()).toBe(true)
+    await page.reload()
+    const listed = () => page.getByRole('list', { name: 'Classes in the chart' }).getByRole('link').allTextContents()
+    await expect.poll(listed).toEqual(names.slice(0, 6))
+    await page.getByRole('button', { name: 'Remove BJob from the chart' }).click()
+    await expect.poll(listed).toEqual(['AJob', 'CJob', 'DJob', 'EJob', 'FJob'])
+    await expect.poll(() => box('GJob').isEnabled()).toBe(true)
   })
 
   test('hostile class names are shown as text, also on a phone', async () => {

@@ -1,4 +1,4 @@
-/** Figures over time, drawn by uPlot: lines with their area, bars, and dashed lines for expected values. */
+/** Figures over time, drawn by uPlot: lines with or without their area, bars, and dashed lines. */
 
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
@@ -10,10 +10,10 @@ import { theme } from '../layout/theme.ts'
 
 export interface Series {
   label: string
-  /** The status that gives the colour. */
-  like: 'finished' | 'failed' | 'error' | 'working' | 'enqueued'
+  /** The status that gives the colour, or the colour of one of several classes. */
+  like: 'finished' | 'failed' | 'error' | 'working' | 'enqueued' | `class-${number}`
   /** A series of `dashes` is never stacked. */
-  kind: 'area' | 'bars' | 'dashes'
+  kind: 'area' | 'line' | 'bars' | 'dashes'
   values: readonly (number | null)[]
   /** The values that the title of the chart shows for a stacked series. */
   shownValues?: readonly (number | null)[]
@@ -106,8 +106,12 @@ function optionsOf(
         label,
         stroke: colour(like),
         width: kind === 'bars' ? 0 : 1.5,
-        ...(kind === 'dashes' ? { dash: [4, 4] } : { fill: kind === 'area' ? alpha(colour(like), 0.1) : colour(like) }),
-        points: { show: false },
+        ...(kind === 'dashes' ? { dash: [4, 4] } : {}),
+        ...(kind === 'area' ? { fill: alpha(colour(like), 0.1) } : kind === 'bars' ? { fill: colour(like) } : {}),
+        // The line of a class goes on behind a time without a run, and a run between two such times is a point.
+        ...(like.startsWith('class-')
+          ? { spanGaps: true, points: { size: 4, fill: colour(like) } }
+          : { points: { show: false } }),
         ...(kind === 'bars' && uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.7, 40] }) } : {}),
       })),
     ],

@@ -26,6 +26,8 @@ interface TableProps<Row> {
   nameOf?: (row: Row) => string
   /** The keys of the selected rows; without it rows can't be selected. */
   chosen?: ReadonlySet<string>
+  /** The most rows that can be selected. With it there is no checkbox that selects all. */
+  most?: number
   onChoose?: (chosen: Set<string>) => void
   /** The key of the row that is open. */
   open?: string | undefined
@@ -33,14 +35,14 @@ interface TableProps<Row> {
 }
 
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, rows, columns, keyOf, nameOf = keyOf, chosen, onChoose, open, onOpen } = props
+  const { label, rows, columns, keyOf, nameOf = keyOf, chosen, most, onChoose, open, onOpen } = props
   const keys = rows.map(keyOf)
   const all = chosen && keys.length > 0 && keys.every((key) => chosen.has(key))
   const some = chosen && keys.some((key) => chosen.has(key))
   const toggle = (key: string) => {
     const then = new Set(chosen)
     if (!then.delete(key)) then.add(key)
-    onChoose?.(then)
+    if (then.size <= (most ?? then.size)) onChoose?.(then)
   }
   useRowKeys(props, toggle)
   return (
@@ -50,13 +52,15 @@ export function Table<Row>(props: TableProps<Row>) {
           <tr>
             {chosen && (
               <th class="ck-h">
-                <input
-                  type="checkbox"
-                  class={some && !all ? 'ck mixed' : 'ck'}
-                  aria-label={t('table.all')}
-                  checked={all === true}
-                  onChange={() => onChoose?.(new Set(all ? [] : keys))}
-                />
+                {most === undefined && (
+                  <input
+                    type="checkbox"
+                    class={some && !all ? 'ck mixed' : 'ck'}
+                    aria-label={t('table.all')}
+                    checked={all === true}
+                    onChange={() => onChoose?.(new Set(all ? [] : keys))}
+                  />
+                )}
               </th>
             )}
             {columns.map(({ name, title, class: kind, sort, onSort }) => (
@@ -92,6 +96,7 @@ export function Table<Row>(props: TableProps<Row>) {
                       class="ck"
                       aria-label={t('table.one', { name: nameOf(row) })}
                       checked={chosen.has(key)}
+                      disabled={chosen.size >= (most ?? Number.POSITIVE_INFINITY) && !chosen.has(key)}
                       onChange={() => toggle(key)}
                     />
                   </td>

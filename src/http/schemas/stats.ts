@@ -169,7 +169,7 @@ export const JobMetrics = s.object({
   ...window,
   step: s.described(s.count, 'seconds from step to step'),
   histogram: s.list(s.object({ label: s.text, count: s.count })),
-  steps: s.list(s.object({ ...step, histogram: s.list(s.count) })),
+  steps: s.list(s.object({ ...step, p95: percentile, histogram: s.list(s.count) })),
 })
 
 const period = s.orNull(s.object({ from: s.time, to: s.time }))

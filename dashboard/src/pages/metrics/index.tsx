@@ -14,6 +14,7 @@ import { clock, duration, runTime } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
+import { addressOf, Compared, comparedIn, MOST_COMPARED } from './compare.tsx'
 import { RANGES, Ranges, spanOf } from './ranges.tsx'
 
 type Job = TopJobs['jobs'][number]
@@ -29,19 +30,22 @@ export default function Metrics() {
   const by = SORTINGS.find((one) => one === query.by) ?? 'seconds'
   const { data, error, reload } = useData<TopJobs>('/metrics', { ...spanOf(range), filter: query.search, by })
   const jobs = data?.jobs ?? []
+  const compared = comparedIn(query)
   return (
     <main class="main" id="main" tabIndex={-1}>
       <Head
         title={t('metrics.title')}
         facts={[data && t('metrics.span', { from: clock(data.from), to: clock(data.to) })]}
       >
-        <Ranges path="/metrics" range={range} rest={{ search: query.search }} />
+        <Ranges path="/metrics" range={range} rest={query} />
       </Head>
-      {data && data.jobs.length > 0 && <Total data={data} />}
-      {!data && !error && <section class="panel total" aria-busy="true" />}
+      {compared.length > 0 && <Compared names={compared} range={range} />}
+      {compared.length === 0 && data && data.jobs.length > 0 && <Total data={data} />}
+      {compared.length === 0 && !data && !error && <section class="panel total" aria-busy="true" />}
       <section class="panel list section">
         <div class="tools">
           <Search label={t('metrics.search')} placeholder={t('metrics.search')} />
+          <span class="dim">{t('metrics.choose', { n: MOST_COMPARED })}</span>
         </div>
         {error && <ErrorNote error={error} onRetry={reload} />}
         {!data && !error && <Skeleton />}
@@ -56,6 +60,9 @@ export default function Metrics() {
             rows={jobs}
             columns={columnsOf(by, (by) => change({ by }), range, new Set(by === 'p95' ? [] : jobs.slice(MEASURED)))}
             keyOf={({ name }) => name}
+            chosen={new Set(compared)}
+            most={MOST_COMPARED}
+            onChoose={(names) => change(addressOf(names))}
             onOpen={({ name }) => route(at(`/metrics/${encoded(name)}?range=${range}`))}
           />
         )}

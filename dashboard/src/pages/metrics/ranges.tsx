@@ -22,8 +22,9 @@ interface RangesProps {
 
 export function Ranges({ path, range, of = RANGES, rest = {} }: RangesProps) {
   const to = (one: Range) => {
-    const query = new URLSearchParams({ range: one })
+    const query = new URLSearchParams()
     for (const [name, value] of Object.entries(rest)) if (value) query.set(name, value)
+    query.set('range', one)
     return at(`${path}?${query}`)
   }
   return (
