@@ -68,7 +68,8 @@ export function showFirst<T>(
   })
 }
 
-async function again(signal: AbortSignal): Promise<boolean> {
+/** Waits for the next turn of `--watch`. Resolves with false after Ctrl-C. */
+export async function again(signal: AbortSignal): Promise<boolean> {
   await sleep(WATCH_MS, undefined, { signal }).catch(() => {})
   return !signal.aborted
 }

@@ -60,7 +60,7 @@ export async function watchTask(task: Task, options: WatchOptions = {}): Promise
 }
 
 /** Whether the task has paused itself and none of its rows is queued or running. */
-function isSelfPaused({ state, reason, counts, backlog, retrying }: TaskStatus): boolean {
+export function isSelfPaused({ state, reason, counts, backlog, retrying }: TaskStatus): boolean {
   return state === 'paused' && reason !== undefined && counts.working === 0 && counts.enqueued === backlog + retrying
 }
 

@@ -5,16 +5,19 @@ import type { Highkiq, TaskEvent, TaskState, TaskStatus } from '../../index.ts'
 import { EVENT_STATUSES, type EventStatus, TASK_STATES } from '../../index.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
-import { endedOf } from '../../tasks/task.ts'
+import { endedOf, isOver } from '../../tasks/task.ts'
 import { jobsFiles } from '../config/jobs-file.ts'
+import { EndedRows } from '../ended-rows.ts'
 import { setExitCode } from '../io.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { outcomeCode, reasonOf, rejectedOf, reportHint, resumeHint, rowOf, statusText } from '../outcome.ts'
 import { type Column, count, print, printJson, table, time } from '../output.ts'
 import { type CodeOptions, codeFilter, type Reason, reasonsOf, reasonsText, withCodeOptions } from '../reasons.ts'
-import { type FirstItems, type ShowOptions as ListShowOptions, showFirst, withShowOptions } from '../show.ts'
+import { again, type FirstItems, type ShowOptions as ListShowOptions, showFirst, withShowOptions } from '../show.ts'
 import { existing, filesOf, nextStep, statusOf, untilEnd } from '../task.ts'
+import { isSelfPaused } from '../task-progress.ts'
 import { quietLog, type WorkOptions, withWorkOptions } from '../task-worker.ts'
+import { onInterrupt } from '../terminal.ts'
 import { namesAndValues, someOf, wholeNumber } from '../usage.ts'
 import { registerActions } from './task-actions.ts'
 import { registerEnds } from './task-end-row.ts'
@@ -146,6 +149,7 @@ async function show(hq: Highkiq, id: string, options: ShowOptions): Promise<void
 interface EventsOptions extends AppOptions, CodeOptions {
   status?: EventStatus[]
   limit?: number
+  watch?: boolean
 }
 
 function registerEvents(task: Command): void {
@@ -157,9 +161,23 @@ function registerEvents(task: Command): void {
   withCodeOptions(withAppOptions(command), 'rejected ones')
     .option('--limit <n>', 'show at most n events (default: all)', wholeNumber)
     .option('--json', 'as JSON')
-    .addHelpText('after', '\nExamples:\n  highkiq task events 0f3a6c1e9b2d4857 --status failed,error --limit 20\n')
-    .action((id: string, options: EventsOptions) => withExistingStore(options, (hq) => events(hq, id, options)))
+    .addOption(
+      new Option(
+        '--watch',
+        'show each row when it ends, until the task ends (with --json one line each); exit code as that of task show --watch',
+      ).conflicts('otherCodes'),
+    )
+    .addHelpText('after', EVENTS_EXAMPLES)
+    .action((id: string, options: EventsOptions) =>
+      withExistingStore(options, (hq) => (options.watch ? watchEvents : events)(hq, id, options)),
+    )
 }
+
+const EVENTS_EXAMPLES = `
+Examples:
+  highkiq task events 0f3a6c1e9b2d4857 --status failed,error --limit 20
+  highkiq task events 0f3a6c1e9b2d4857 --status failed,error --watch
+`
 
 /** Prints event by event, because a task may have more events than fit into memory. */
 async function events(hq: Highkiq, id: string, options: EventsOptions): Promise<void> {
@@ -173,6 +191,38 @@ async function events(hq: Highkiq, id: string, options: EventsOptions): Promise<
     n++
   }
   if (json) print(n === 0 ? '[]' : ']')
+}
+
+/** Prints the rows that have ended, and each further one once, when it ends. */
+async function watchEvents(hq: Highkiq, id: string, options: EventsOptions): Promise<void> {
+  const { status: statuses, code, withoutCode, limit = Infinity, json } = options
+  const isMeant = (event: TaskEvent) =>
+    (statuses === undefined || statuses.includes(event.status)) &&
+    (code === undefined || event.code === code) &&
+    (!withoutCode || (event.status !== 'finished' && event.code === null))
+  const task = await existing(hq, id)
+  let status = await statusOf(task)
+  const rows = new EndedRows(hq, status)
+  const interrupt = onInterrupt()
+  let left = limit
+  try {
+    for (;;) {
+      for await (const event of rows.read(status)) {
+        if (!isMeant(event)) continue
+        if (left-- <= 0) return
+        print(json ? stringifyJson(event) : eventText(event))
+      }
+      if (isOver(status) || isSelfPaused(status)) break
+      if (!(await again(interrupt.signal))) {
+        setExitCode(interrupt.exitCode)
+        return
+      }
+      status = await statusOf(task)
+    }
+    setExitCode(outcomeCode(status))
+  } finally {
+    interrupt.release()
+  }
 }
 
 function eventText(event: TaskEvent): string {
