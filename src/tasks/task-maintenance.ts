@@ -149,21 +149,22 @@ export class TaskMaintenance extends Maintenance {
   }
 
   /**
-   * Ends rows whose jobs two walks did not find. First it searches the other queues, into which middleware or `promote`
-   * may have put the jobs, and the dead set, into which another program may have put them.
+   * Ends rows whose jobs two walks did not find. First it searches all queues, because middleware or `promote` may have put the
+   * jobs into another one, and the dead set, into which another program may have put them. It searches twice: a job that
+   * was put back, or waits for a limit again, may have moved against the order of a search.
    */
   async #endLostRows(store: Store, suspects: MissingRows): Promise<void> {
     const tasks = [...suspects.keys()]
-    const own = queuesOf(tasks)
-    const others = (await store.jobs.queues()).map(({ name }) => name).filter((name) => !own.has(name))
-    const [elsewhere, dead] = [emptyFor(tasks), emptyFor(tasks)]
-    for await (const { items } of jobsInOrder(store, needleOf(elsewhere), others)) addJobs(elsewhere, items)
+    const [found, dead] = [emptyFor(tasks), emptyFor(tasks)]
+    for (let i = 0; i < 2; i++) {
+      for await (const { items } of jobsInOrder(store, needleOf(found))) addJobs(found, items)
+    }
     const search = pages((after) => store.search.scanSet('dead', needleOf(dead), { after, limit: PAGE }))
     for await (const { items } of search) addJobs(dead, items)
     for (const [task, events] of suspects) {
       await this.#tasks.run(task.id, async () => {
         if ((await store.tasks.find(task.id))?.progressAt !== task.progressAt) return
-        const lost = events.filter(({ index }) => !elsewhere.get(task.id)?.has(index))
+        const lost = events.filter(({ index }) => !found.get(task.id)?.has(index))
         await this.#endRows(store, lost, ({ index, status }) => {
           // Not the outcome `dead`, whose row has the code of its error: here nothing else is known of the end.
           if (dead.get(task.id)?.has(index)) return 'dead'

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Highkiq, Snooze } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
+import type { Effect } from '#dist/store/contract.js'
 import { TaskMaintenance } from '#dist/tasks/task-maintenance.js'
 import { PRODUCER, rows, spec, taskId } from '../conformance/tasks/tracked.ts'
 import { bench, Collector, gate, until } from '../engine/bench.ts'
@@ -231,6 +232,37 @@ test('a row whose job moved to another queue stays open; one in the dead set end
   expect((await task.reasons()).map(({ code }) => code).toSorted()).toEqual(['dead', 'ran-elsewhere'])
   const rows = await hq.store.tasks.events(task.id, { limit: 9 })
   expect(rows.map(({ status, code }) => code ?? status)).toEqual(['enqueued', 'dead', 'ran-elsewhere'])
+})
+
+test('a row whose job waits for its limit and in its queue in turn during the searches stays open', async () => {
+  const { hq, clock } = bench()
+  const { search, jobSets, tasks } = hq.store
+  const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
+  const task = await hq.tasks.create(Row, [[1]], { lostAfter: 60 })
+  const [text = ''] = await hq.store.jobs.peek('nobody', 0, 1)
+  const limited = 'limited:job:Row'
+  const limit = { name: 'job:Row', max: 1, count: 0, per: 0, burst: 1, window: 'smooth' } as const
+  const effects: Effect[] = [{ kind: 'await-limit', limit }]
+  const toLimit = () => search.pull('nobody', [{ text, to: { to: limited, text, score: 1 }, effects }], clock.now())
+  const toQueue = () =>
+    jobSets.swap(limited, [{ text, score: 1, to: { to: 'queue', queue: 'nobody', text, end: 'front' } }], clock.now())
+  const scan = search.scanQueues.bind(search)
+  let scans = 0
+  search.scanQueues = async (queues, needle) => {
+    scans++
+    if (scans <= 3) await toLimit()
+    const found = await scan(queues, needle)
+    // During the third search the job waits on for its limit.
+    if (scans <= 2) await toQueue()
+    return found
+  }
+  clock.ahead = DAY
+  const maintenance = maintenanceOf(hq, clock.now, { walkingPart: 1e9 })
+  for (let i = 0; i < 2; i++) {
+    await maintenance.run()
+    clock.ahead += DAY
+  }
+  expect((await tasks.find(task.id))?.counts).toMatchObject({ enqueued: 1, error: 0 })
 })
 
 test('the rows of a job that is back in the backlog stay open, however long it stays there', async () => {
