@@ -125,6 +125,12 @@ export function readUnique({ hk_unique: text, hk_unique_ends: end, jid }: Payloa
   })
 }
 
+/** Returns the effects that release the locks of a job when it ends. A lock with a duration stays. */
+export function releaseLocks(payload: Payload) {
+  const locks = readUnique(payload).filter(({ until }) => until !== 'time')
+  return locks.map(({ key }) => ({ kind: 'release-unique', key, holder: payload.jid }) as const)
+}
+
 /** Returns the member `hk_unique` for these locks of a job; an empty text for none. */
 export function writeUnique(locks: readonly JobLock[], jid: string): string {
   return locks.map(({ until, key }) => (key === jidLock(jid) ? JID_LOCK : `${until}:${key}`)).join()

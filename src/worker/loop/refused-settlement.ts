@@ -11,7 +11,9 @@ export const MAX_REFUSALS = 5
 /** The code of rows whose job would have run again and goes to the dead set instead. */
 const CODE = 'STORE_UNUSABLE'
 
-/** Sends a job that would run again to the dead set, and its row's event without messages and result. */
+/**
+ * Sends a job that would run again to the dead set, without its locks, and its row's event without messages and result.
+ */
 export function reducedToDead(settlement: Settlement, now: number): Settlement {
   const { move, also, effects, ...rest } = settlement
   return {
@@ -24,12 +26,12 @@ export function reducedToDead(settlement: Settlement, now: number): Settlement {
   }
 }
 
-/** Settles the job without any effect, except that it frees its slot. */
+/** Settles the job without any effect, except that it releases its slots and its locks. */
 export function withoutEffects({ effects = [], also, ...rest }: Settlement): Settlement {
-  const slots = effects.filter(({ kind }) => kind === 'release-slot')
+  const releases = effects.filter(({ kind }) => kind === 'release-slot' || kind === 'release-unique')
   return {
     ...rest,
-    ...(slots.length > 0 ? { effects: slots } : {}),
+    ...(releases.length > 0 ? { effects: releases } : {}),
     ...(also ? { also: also.map(({ to }) => ({ to })) } : {}),
   }
 }
@@ -43,6 +45,7 @@ function effectsWithoutMessages(effects: Effect[] | undefined, to: Destination |
   return {
     effects: effects.flatMap((effect): Effect[] => {
       if (effect.kind === 'iteration') return to ? [] : [{ ...effect, state: null }]
+      if (effect.kind === 'keep-unique') return [{ kind: 'release-unique', key: effect.key, holder: effect.holder }]
       return effect.kind === 'event' ? [eventWithoutMessages(effect)] : [effect]
     }),
   }

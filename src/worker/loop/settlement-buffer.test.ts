@@ -100,6 +100,19 @@ test('a retry that the store refuses five times goes to the dead set, and its ro
   expect(end?.settlement).toEqual({ ...done('a', { to: 'dead', text: '{}', score: 5 }), effects })
 })
 
+test('a unique job whose retry the store refuses releases its lock, also when it loses its effects', () => {
+  const { buffer } = begin()
+  const lock = { key: 'k', holder: 'j' }
+  buffer.add({ ...done('a', retry), effects: [{ kind: 'keep-unique', ...lock, acquire: true }, changed] }, ['j'])
+  const release: Effect = { kind: 'release-unique', ...lock }
+  for (const effects of [[release, changed], [release]]) {
+    for (let n = 1; n <= 5; n++) buffer.applyAnswer(buffer.drain(), answer('error'))
+    const { ended } = buffer.drain()
+    expect(ended[0]?.settlement.effects).toEqual(effects)
+    buffer.restore({ started: new Map(), ended, records: [] })
+  }
+})
+
 test('a job on its way to the dead set keeps the code of its error when the store refuses it five times', () => {
   const { buffer, messages: said, abouts } = begin()
   const dead: Settlement['move'] = { to: 'dead', text: '{}', score: 1 }

@@ -5,7 +5,8 @@
  * attempt.
  */
 
-import { editPayload, waitOf } from '../../job/payload.ts'
+import { editPayload, readPayload, waitOf } from '../../job/payload.ts'
+import { releaseLocks } from '../../job/unique.ts'
 import type { Branch, Effect, FetchedJob, Limit, Settlement } from '../../store/contract.ts'
 import { type Engine, effectsOf } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
@@ -100,9 +101,15 @@ export function dropped(engine: Engine, attempt: Attempt, outcome: OutcomeOf<'ca
   return settlement(engine, attempt, outcome, null, outcome.kind === 'cancelled' && outcome.begun ? 1 : 0, 0)
 }
 
-/** A job goes to the dead set unchanged: its text is not a job, the worker can't handle it, or its settlement can't be made. */
+/**
+ * A job goes to the dead set unchanged: its text is not a job, the worker can't handle it, or its settlement can't be made. Its
+ * locks are released.
+ */
 export function deadUnchanged(engine: Engine, { queue, ticket, text }: FetchedJob): Settlement {
-  return { queue, ticket, move: { to: 'dead', text, score: engine.now() / 1000 }, processed: 0, failed: 0 }
+  const move = { to: 'dead', text, score: engine.now() / 1000 } as const
+  const payload = readPayload(text)
+  const effects = payload ? releaseLocks(payload) : []
+  return { queue, ticket, move, processed: 0, failed: 0, ...(effects.length > 0 ? { effects } : {}) }
 }
 
 /** The store says that the rows of this job have moved on without it: it is deleted, and nothing else changes. */
