@@ -1,4 +1,6 @@
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import type { PushItem } from '#dist/store/contract.js'
+import { LimitedJobs } from '#dist/worker/lifecycle/limited-jobs.js'
 import { bench, Collector, gate, until } from './bench.ts'
 
 /** Starts a worker whose shared limit is used up: `n` jobs of a paused queue wait for room, and behind them three others. */
@@ -75,4 +77,46 @@ test('jobs of a queue that no worker serves any more are passed, and come when a
   await first.stop()
   await t.work({ concurrency: 5, queues: ['lonely'] })
   expect(await lonely.atLeast(4)).toEqual([0, 1, 2, 3])
+})
+
+test('a long pass through the jobs of a blocked queue is repeated after twenty times as long', async () => {
+  const { hq, clock } = bench()
+  const { workers, jobs, jobSets, limits } = hq.store
+  const info = JSON.stringify({ queues: ['served'] })
+  const process = { identity: 'me', info, concurrency: 1, busy: 0, beat: clock.now(), quiet: false, rss: 1 }
+  await workers.heartbeat(process, 60)
+  const limit = { name: 'shared:api', max: 1, count: 0, per: 0, burst: 1, window: 'smooth' } as const
+  const items = Array.from({ length: 1510 }, (_, n) => {
+    const text = JSON.stringify({ class: 'J', args: [n], queue: n < 1500 ? 'lonely' : 'served', jid: `${n}` })
+    return { to: 'limited:shared:api', text, score: n, effects: [{ kind: 'await-limit', limit }] } as const
+  })
+  await jobs.push(items as unknown as PushItem[], clock.now())
+  const { now } = performance
+  let ms = 0
+  performance.now = () => now.call(performance) + ms
+  onTestFinished(() => {
+    performance.now = now
+  })
+  // Each of the fifteen pages of the pass takes a second.
+  const page = jobSets.page.bind(jobSets)
+  let passes = 0
+  jobSets.page = async (set, about) => {
+    ms += 1000
+    if (about.after === undefined) passes++
+    return page(set, about)
+  }
+  const mover = new LimitedJobs({ store: hq.store, now: clock.now })
+  const moved = (n: number) =>
+    until(async () => {
+      await limits.postpone([limit.name], 0)
+      await mover.move()
+      return (await jobs.peek('served', 0, 20)).length >= n
+    })
+  await moved(1)
+  ms += 100_000
+  await moved(2)
+  expect(passes).toBe(1)
+  ms += 300_000
+  await moved(3)
+  expect(passes).toBe(2)
 })

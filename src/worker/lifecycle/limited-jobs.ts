@@ -21,8 +21,12 @@ const MIN_CHARS = 1000
 const BLOCKED_MS = 2000
 /** The list of processes is read again after this time. */
 const PROCESSES_MS = 1000
-/** After this time a check reads from the oldest job again, because older jobs of other queues may have been added. */
+/**
+ * After this time a check reads from the oldest job again, because older jobs of other queues may have been added. It is longer
+ * after a pass through many jobs of blocked queues: PASS_FACTOR times as long as that pass.
+ */
 const PASS_MS = 60_000
+const PASS_FACTOR = 20
 /** When a check found only jobs of blocked queues and has not read them all, the next one follows after this time. */
 const READ_ON_MS = 100
 
@@ -34,8 +38,11 @@ type Mover = Pick<Engine, 'store' | 'now'>
  */
 export class LimitedJobs {
   readonly #engine: Mover
-  /** The entry of each limit behind which the next check begins, until a time on the monotonic clock. */
-  readonly #readTo = new Map<string, { entry: Entry; until: number }>()
+  /**
+   * The entry of each limit behind which the next check begins, until a time on the monotonic clock; and how long it took to
+   * pass the jobs before it.
+   */
+  readonly #readTo = new Map<string, { entry: Entry; until: number; passMs: number }>()
   /** The queues whose jobs were passed. */
   readonly #passed = new Set<string>()
   #isBlocked = (_queue: string) => false
@@ -96,6 +103,7 @@ export class LimitedJobs {
   async #moveJobs(name: string, room: number, mostChars: number): Promise<number | null> {
     const { store, now } = this.#engine
     const set: LimitedSet = `limited:${name}`
+    const began = performance.now()
     const known = this.#readTo.get(name)
     const begin = known && performance.now() < known.until ? known : undefined
     const found = await this.#findJobs(set, begin?.entry, room, mostChars)
@@ -112,8 +120,12 @@ export class LimitedJobs {
     const entry = hasMoved && !hasErrors ? beforeFirst : last
     if (entry && (readsOn || hasErrors)) {
       const forever = Number.POSITIVE_INFINITY
-      const until = hasMoved ? Math.min(begin?.until ?? forever, performance.now() + PASS_MS) : forever
-      this.#readTo.set(name, { entry, until })
+      const { until: before = forever, passMs: passedMs = 0 } = begin ?? {}
+      const end = performance.now()
+      // A check that moves nothing is followed by a pause.
+      const passMs = hasMoved ? passedMs : passedMs + end - began + READ_ON_MS
+      const until = hasMoved ? Math.min(before, end + Math.max(PASS_MS, PASS_FACTOR * passMs)) : forever
+      this.#readTo.set(name, { entry, until, passMs })
     } else {
       this.#readTo.delete(name)
     }
