@@ -312,6 +312,24 @@ test('limited jobs start in their order after the store could not be asked about
   expect(t.errors.map(({ error }) => (error as Error).message)).toContain('no answer')
 })
 
+test("limited jobs keep their order when a worker becomes quiet while the store can't be asked about their limits", async () => {
+  const t = bench()
+  const JOBS = 20
+  const Limited = t.hq.job('Limited', { limit: { concurrency: JOBS } }, async (_, _n: number) => {})
+  await Limited.performBulk(Array.from({ length: JOBS }, (_, n): [number] => [n]))
+  const asked = gate()
+  t.hq.store.limits.acquire = async () => {
+    asked.open()
+    await worker.quiet()
+    throw new Error('no answer')
+  }
+  const worker = await t.work({ concurrency: JOBS })
+  await asked.opened
+  await until(async () => worker.busy === 0)
+  await worker.stop()
+  expect((await t.queue()).map(({ args }) => args[0])).toEqual(Array.from({ length: JOBS }, (_, n) => n))
+})
+
 test('more than a hundred waiting jobs that have room at once move once, and run in their order', async () => {
   const t = bench()
   const ran = new Collector<number>()

@@ -174,6 +174,42 @@ test('jobs start in the order of their calls also when cancellations could not b
   expect(ran.all).toEqual(Array.from({ length: 2 * CALL }, (_, n) => n))
 })
 
+test('a quiet worker requeues jobs in the order of their calls also when it could not read cancellations after the first call', async () => {
+  const t = bench()
+  const CALL = 20
+  const J = t.hq.job('J', { queue: 'a' }, async (_ctx, _n: number) => {})
+  await J.performBulk(Array.from({ length: 2 * CALL }, (_, n) => [n]))
+  Object.defineProperty(t.hq.store, 'maxConcurrentCalls', { value: 2 })
+  const { workers, cancellations } = t.hq.store
+  const settleAndFetch = workers.settleAndFetch.bind(workers)
+  const since = cancellations.since.bind(cancellations)
+  const [first, second] = [gate(), gate()]
+  let fetches = 0
+  let failures = 0
+  cancellations.since = async (version) => {
+    if (fetches < 2 || failures++ > 0) return since(version)
+    throw new Error('no answer')
+  }
+  workers.settleAndFetch = async (owner, step) => {
+    const number = step.fetch.n > 0 ? ++fetches : 0
+    if (number === 2) await cancellations.request('another', Date.now())
+    const answer = await settleAndFetch(owner, step)
+    if (number === 1) await first.opened
+    if (number === 2) {
+      second.open()
+      // The worker reads this answer, with the new version, before the first one.
+      await worker.quiet()
+      setImmediate(first.open)
+    }
+    return answer
+  }
+  const worker = await t.work({ queues: ['a'], concurrency: 2 * CALL })
+  await second.opened
+  await worker.stop()
+  expect(failures).toBeGreaterThan(0)
+  expect((await t.queue('a')).map(({ args }) => args[0])).toEqual(Array.from({ length: 2 * CALL }, (_, n) => n))
+})
+
 test('one slot runs large jobs in the order of the queue, although an answer has room for only some of them', async () => {
   const t = bench()
   const ran = new Collector<number>()

@@ -342,11 +342,11 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   /**
-   * Requeues the jobs of a call. While the capsule is open, no job starts until the calls under way have brought newer jobs,
-   * because those must be requeued first.
+   * Requeues the jobs of a call or a wait. No job starts until the calls under way have brought newer jobs, because those must be
+   * requeued first. During a wait no call fetches.
    */
   #requeueFetched(fetched: readonly FetchedJob[]): void {
-    if (this.#slots.state !== 'open') {
+    if (this.#waiting && this.#slots.state !== 'open') {
       this.#slots.requeue(fetched)
       return
     }

@@ -9,7 +9,10 @@ export interface Requeued {
   settlement: Settlement
 }
 
-/** A released job waits about this long before it goes back: else the worker would fetch it again at once. */
+/**
+ * A released job waits about this long before it goes back: else the worker would fetch it again at once. In a worker that became
+ * quiet meanwhile, newer jobs go back first, so that they stay behind it.
+ */
 const RELEASE_MS = 1000
 /** A released job that is due within this time goes back with those that are due now, so that their order holds. */
 const TOGETHER_MS = 50

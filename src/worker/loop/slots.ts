@@ -364,12 +364,12 @@ export class Slots implements LimitedSlots {
     }
     const { ctx } = attempt
     const isRequeued = settlement.move?.to === 'queue' && settlement.move.end === 'front'
-    if (isRequeued && this.state !== 'stopping' && ctx.abortReason?.code === 'SHUTDOWN') {
-      this.#requeues.addInterrupted({ attempt, settlement })
-    } else if (isRequeued && this.state === 'open') {
-      this.#requeues.addReleased({ attempt, settlement })
-    } else {
+    if (!isRequeued || this.state === 'stopping') {
       this.#buffer.add(settlement, settlement.also ? endedRows(attempt) : undefined, attempt)
+    } else if (ctx.abortReason?.code === 'SHUTDOWN') {
+      this.#requeues.addInterrupted({ attempt, settlement })
+    } else {
+      this.#requeues.addReleased({ attempt, settlement })
     }
     this.#slotFreed()
     this.#options.wake()
