@@ -1,10 +1,11 @@
-import { type ChildProcess, execFileSync, fork } from 'node:child_process'
+import { type ChildProcess, execFile, execFileSync, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { Highkiq } from 'highkiq'
 import { expect, onTestFinished, test } from 'vitest'
 import { openDriver } from '#dist/store/sqlite/file/open-driver.js'
@@ -250,4 +251,13 @@ test('a closed store leaves nothing but its file, and refuses what comes later',
   expect(log?.size ?? 0).toBe(0)
   await expect(hq.stats()).rejects.toMatchObject({ code: 'STORE_CLOSED' })
   await expect(hq.push({ class: 'A', args: [] })).rejects.toMatchObject({ code: 'PUSH_FAILED' })
+})
+
+test('a worker keeps its lease and its file after the process has changed the working folder', async () => {
+  const [here, there] = [newFolder(), newFolder()]
+  const script = fileURLToPath(new URL('elsewhere.js', import.meta.url))
+  const { stdout } = await promisify(execFile)(process.execPath, [script, there], { cwd: here })
+  expect(stdout).toBe('renewed\n')
+  expect(readdirSync(there)).toEqual([])
+  expect(readdirSync(here)).toContain('jobs.db')
 })

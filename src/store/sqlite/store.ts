@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import type { Finding, MigrationPlan, Store } from '../contract.ts'
 import { backUp } from './file/backup.ts'
 import type { DatabaseOptions } from './file/database.ts'
@@ -24,7 +25,7 @@ import { SqliteWorkerStore } from './workers/worker-store.ts'
 export class SqliteStore extends SqliteArea implements Store {
   readonly kind = 'sqlite'
   readonly maxConcurrentCalls = 1
-  readonly url = `sqlite:${this.file.options.path}`
+  readonly url: string
   readonly jobs = new SqliteJobStore(this.file)
   readonly workers = new SqliteWorkerStore(this.file)
   readonly jobSets = new SqliteJobSetStore(this.file)
@@ -43,7 +44,10 @@ export class SqliteStore extends SqliteArea implements Store {
 
   /** `warn` gets one line when another process has kept the file locked, or its log from being emptied, for 5 seconds. */
   constructor(options: DatabaseOptions, warn?: (message: string) => void) {
-    super(new StoreFile(options, warn))
+    const { path } = options
+    // The threads of the store open the file later, and the app may change the working folder.
+    super(new StoreFile({ ...options, path: path === ':memory:' ? path : resolve(path) }, warn))
+    this.url = `sqlite:${path}`
   }
 
   open(): Promise<void> {
