@@ -196,9 +196,10 @@ export class Transaction implements PushTarget {
 function dueNow(prepared: PreparedPush, now: number): PreparedPush {
   const { destination } = prepared
   if (destination.to !== 'queue') return prepared
-  const { unique } = destination
+  const { unique, effects } = destination
   const text = editPayload(destination.text, { enqueued_at: undefined })
-  const item: PushItem = { to: 'schedule', text, score: now / 1000, ...(unique ? { unique } : {}) }
+  const more = { ...(unique ? { unique } : {}), ...(effects ? { effects } : {}) }
+  const item: PushItem = { to: 'schedule', text, score: now / 1000, ...more }
   return { ...prepared, destination: item }
 }
 

@@ -404,6 +404,21 @@ describe.runIf(onSqlite)('a transaction beside client middleware', () => {
     expect(await queue()).toMatchObject([{ jid: await jid, seen: 2, waited: true }])
   })
 
+  test('with asynchronous middleware a new job with the jid of a dead one has neither its result nor its cursor', async () => {
+    const { hq } = await shop()
+    const { store } = hq
+    await store.results.keep('again', '{"result":1}', 60)
+    await store.jobs.saveIteration('again', { executions: 1, runtime: 1, cursor: '5' }, Date.now())
+    hq.client.use(async (_payload, next) => {
+      await sleep(1)
+      return next()
+    })
+    await hq.transaction(() => {
+      hq.push({ class: 'J', args: [1], jid: 'again' })
+    })
+    expect([await store.results.find('again'), await hq.iteration('again')]).toEqual([null, null])
+  })
+
   test('middleware that throws rolls the transaction back', async () => {
     const { hq, orders } = await shop()
     const broken = new Error('no tenant')
