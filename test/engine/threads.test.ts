@@ -144,6 +144,24 @@ test('log, message and progress of a thread arrive as those of other handlers', 
   ])
 })
 
+test('what the code of an ended job says in a thread is not said by the next job', async () => {
+  const t = bench()
+  const told: unknown[] = []
+  t.hq.server.use(async (ctx, next) => {
+    await next()
+    told.push([ctx.payload.class, ctx.messages.length, ctx.progressed])
+  })
+  const task = await t.hq.tasks.create(t.hq.jobNamed('Leaves') as never, [[1], [2]], { rowsPerJob: 2 })
+  await t.work()
+  await task.wait({ every: 10 })
+  await push(t, 'Finds')
+  await until(() => told.length === 2)
+  expect(told).toEqual([
+    ['Leaves', 0, undefined],
+    ['Finds', 0, undefined],
+  ])
+})
+
 test('the last progress of a burst arrives from a thread, while its handler runs and when it ends', async () => {
   const t = bench()
   const [waits, ends] = [await push(t, 'Burst', true), await push(t, 'Burst', false)]

@@ -85,6 +85,8 @@ async function run(job: Run): Promise<void> {
     for (const [key, failure] of parts.failures ?? [])
       judge((thrown as BatchFailure).failures.get(key as number), failure)
     send({ failed: parts })
+  } finally {
+    ctx = undefined
   }
 }
 
@@ -124,7 +126,10 @@ async function close(): Promise<void> {
   process.exit()
 }
 
-/** Sends messages and progress to the worker at once: the thread may be ended at any time. */
+/**
+ * Sends messages and progress to the worker at once: the thread may be ended at any time. The worker takes them for those of
+ * the job that runs, so code that a job has left behind sends nothing.
+ */
 class ThreadContext extends JobContext {
   #sent: Progress | undefined
   #sentAt = Number.NEGATIVE_INFINITY
@@ -136,7 +141,7 @@ class ThreadContext extends JobContext {
 
   override message(text: string, row?: number): void {
     this.checkRow(row)
-    send({ message: { text: String(text), row } })
+    if (ctx === this) send({ message: { text: String(text), row } })
   }
 
   override progress(done: number, total?: number, note?: string): void {
@@ -151,7 +156,7 @@ class ThreadContext extends JobContext {
     clearTimeout(this.#timer)
     this.#timer = undefined
     const { progressed } = this
-    if (!progressed || progressed === this.#sent) return
+    if (!progressed || progressed === this.#sent || ctx !== this) return
     this.#sent = progressed
     this.#sentAt = performance.now()
     send({ progress: progressed })

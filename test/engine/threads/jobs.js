@@ -26,6 +26,8 @@ const thrown = {
   uncloneable: () => Object.assign(new Error('odd'), { how: () => {} }),
 }
 
+let left
+
 export function define(hq) {
   hq.businessErrors(Refused)
   hq.context('request', current)
@@ -92,6 +94,15 @@ export function define(hq) {
       throw new Error('left behind')
     }, ms)
   })
+  /** Lets the next job of its thread use its context. */
+  hq.job('Leaves', { thread }, (ctx, rows) => {
+    left = () => {
+      ctx.message('left behind')
+      ctx.message('left behind, of the last row', rows.length - 1)
+      ctx.progress(1)
+    }
+  })
+  hq.job('Finds', { thread }, () => left())
   hq.job('Odd', { thread }, () => () => 'a function')
   hq.job('Pushes', { thread, retry: false }, () => hq.push({ class: 'Other', args: [isMainThread], queue: 'other' }))
   /** Never stops writing, nor listens. */
