@@ -6,7 +6,7 @@ import { type Duration, dueAt, LONGEST, LONGEST_SECONDS, refuseMilliseconds } fr
 import type { Encryption } from '../job/encryption.ts'
 import { invalidJob } from '../job/errors.ts'
 import { shown } from '../job/options.ts'
-import { isBid, newJid, type Payload, timeOf, type Wire } from '../job/payload.ts'
+import { isBid, MOST_JID_CHARACTERS, newJid, type Payload, timeOf, type Wire } from '../job/payload.ts'
 import { isPriority, isPriorityName, priorityName } from '../job/priority.ts'
 import { checkUnique, JID_LOCK, type OnConflict, sidekiqUnique, type Unique, uniqueLockOf } from '../job/unique.ts'
 import { isPlaceholder } from '../store/contract.ts'
@@ -91,8 +91,7 @@ const CLIENT_OPTIONS = new Set([
   'unique',
 ])
 const LONGEST_RETRY_SECONDS = 1e9
-/** Each event of a job has its jid and its class. */
-const MOST_JID_CHARACTERS = 200
+/** Each event of a job has its class and its jid. */
 const MOST_CLASS_CHARACTERS = 1000
 
 /**

@@ -127,6 +127,9 @@ const pool = Buffer.alloc(JID_BYTES * 512)
 let digits = ''
 let used = 0
 
+/** The limit for a jid that a push brings. */
+export const MOST_JID_CHARACTERS = 200
+
 /** Returns 24 hex digits, like Sidekiq. */
 export function newJid(): string {
   if (used === digits.length) {

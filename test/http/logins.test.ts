@@ -159,6 +159,20 @@ test('a logout ends copies of its cookie in all processes, and no other login', 
   expect(await statuses(one.replace(/=\d+/, `=${Number(until?.split('.')[0]) + 1}`))).toEqual([401, 401])
 })
 
+test('a job whose jid names a login does not make its ended cookie valid again', async () => {
+  const t = open()
+  const form = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }
+  const send = (path: string, headers: Record<string, string>, body = '') =>
+    t.handle(new Request(`http://localhost:7433${path}`, { method: 'POST', headers: { ...form, ...headers }, body }))
+  const { headers } = await send('/login', {}, 'token=a long secret')
+  const cookie = headers.get('set-cookie')?.split(';')[0] ?? ''
+  await send('/logout', { cookie })
+  await t.hq.push({ class: 'J', args: [], jid: `login ${cookie.split('.')[1]}` })
+  const other = createHandler(t.another().hq, { auth })
+  const { status } = await other(new Request(PATH, { headers: { cookie } }), { remote: '192.0.2.7' })
+  expect(status).toBe(401)
+})
+
 test('a logout ends the streams that its login has opened within seconds, also quiet ones, and no others', async () => {
   const t = open()
   const form = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }

@@ -1,5 +1,7 @@
 /** Remembers in the store which logins of browsers were ended, since a copied cookie stays valid by itself. */
 
+import { MOST_JID_CHARACTERS } from '../../job/payload.ts'
+
 /** A process asks the store about the same login again after this time. */
 const KNOWN_MS = 5000
 /** The number of logins that a process remembers. */
@@ -62,5 +64,5 @@ export class Sessions {
   }
 }
 
-/** No job has such an id, since it is not hexadecimal. */
-const keyOf = (id: string) => `login ${id}`
+/** No job can be pushed with such an id, since it is too long: a push deletes the result of an earlier job with its jid. */
+const keyOf = (id: string) => `login ${id} `.padEnd(MOST_JID_CHARACTERS + 1, '-')
