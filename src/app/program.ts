@@ -3,7 +3,7 @@
 import { accessTo } from '../batches/batches.ts'
 import type { CancelAnswer } from '../cancellation/cancel.ts'
 import { cancelJobs } from '../cancellation/cancel-many.ts'
-import type { Pushed } from '../client/push-target.ts'
+import type { NewJob, Pushed } from '../client/push-target.ts'
 import type { PushRequest } from '../client/request.ts'
 import type { JobDefinition } from '../job/definition.ts'
 import type { BackgroundService } from '../worker/background-service.ts'
@@ -22,7 +22,7 @@ export type Program = ThreadApp[typeof PROGRAM] &
      */
     drain(url: string): void
     /** Pushes a job like `hq.push`, and says whether another job has the lock of a unique one. */
-    pushed(request: PushRequest, newJid?: string): Promise<Pushed>
+    pushed(request: PushRequest, newJob?: NewJob): Promise<Pushed>
     /** Cancels some jobs, with one request for all of them. */
     cancel(jids: readonly string[]): Promise<Map<string, CancelAnswer>>
     /** Replaces what a starting worker says about queues that no process serves. */
@@ -46,7 +46,7 @@ export function programOf(app: Runtime): Program {
       client.divert(own)
       app.log.info({ store: app.store.url, newJobs: own.url }, `draining ${app.store.url}: new jobs go to ${own.url}`)
     },
-    pushed: (request, newJid) => client.pushed(request, newJid),
+    pushed: (request, newJob) => client.pushed(request, newJob),
     cancel: (jids) => cancelJobs(app, jids),
     useFiles: (files) => setup.useFiles(files),
     useFile: (about, custom) => setup.useFile(about, custom),

@@ -12,6 +12,7 @@ import type { ObservedPush, PushObserver } from './push-observer.ts'
 import {
   DirectTarget,
   type FakeQueues,
+  type NewJob,
   type PreparedPush,
   type Pushed,
   type PushPipe,
@@ -264,13 +265,13 @@ export class Client implements Pusher, PushPipe {
 
   /**
    * Like `push`, and says whether the job is another one, or was there before. A transaction or a batch does not know it yet.
-   * @param newJid the jid of the job, if the caller has made it: then no other push has it, and the job needs no lock for it
+   * @param newJob given if no other push has the jid of the job: then the job needs no lock for it
    */
-  pushed(request: PushRequest, newJid?: string): Promise<Pushed> {
+  pushed(request: PushRequest, newJob?: NewJob): Promise<Pushed> {
     return this.#observed({ class: request?.class, isBulk: false }, async () => {
       const { target } = this
-      const named = newJid === undefined ? withJidLock(request) : { ...request, jid: newJid }
-      if (target instanceof DirectTarget) return target.pushed(this, named)
+      const named = newJob ? { ...request, jid: newJob.jid } : withJidLock(request)
+      if (target instanceof DirectTarget) return target.pushed(this, named, newJob)
       return { jid: await target.push(this, named), existing: false }
     })
   }

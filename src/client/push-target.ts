@@ -45,6 +45,13 @@ export interface Pushed {
   queue?: string
 }
 
+/** A job whose jid its caller has made. */
+export interface NewJob {
+  jid: string
+  /** Called when the job is about to be stored. It throws if another push may have the jid by now. */
+  confirm(jid: string): void
+}
+
 /** The steps of a push before its target: the part of a client that a target calls. */
 export interface PushPipe {
   /** Whether there is no middleware. */
@@ -167,10 +174,11 @@ export abstract class DirectTarget implements PushTarget {
   }
 
   /** Like `push`, and says whether the job is another one, or was there before. @throws PushError @internal */
-  async pushed(pipe: PushPipe, request: PushRequest): Promise<Pushed> {
+  async pushed(pipe: PushPipe, request: PushRequest, newJob?: NewJob): Promise<Pushed> {
     const preparing = this.#prepare(pipe, request)
     const prepared = preparing instanceof Promise ? await preparing : preparing
     if (!prepared) return { jid: null, existing: false }
+    newJob?.confirm(newJob.jid)
     const { queue } = prepared.payload
     if (!mayBeRefused(prepared.destination)) {
       return { jid: await this.#storeOne(pipe, request, prepared), existing: false, queue }

@@ -219,6 +219,25 @@ test('a request pushes when the claim of a dead server has not changed for 30 s,
   expect(await hq.queue('default').size()).toBe(1)
 })
 
+test('a request that was stopped for 30 s while it pushed stores nothing after another one took over', async () => {
+  const now = performance.now.bind(performance)
+  let ahead = 0
+  const monotonic = vi.spyOn(performance, 'now').mockImplementation(() => now() + ahead)
+  onTestFinished(() => monotonic.mockRestore())
+  const { hq, open, begun, asked, push } = slowPush()
+  const stopped = push()
+  await begun.atLeast(1)
+  const second = push()
+  await asked.atLeast(3)
+  ahead = 30_000
+  const { status, body } = await second
+  expect(status).toBe(200)
+  open()
+  expect(await stopped).toMatchObject({ status: 503, body: { error: { code: 'PUSH_FAILED' } } })
+  expect(await push()).toMatchObject({ status: 200, body })
+  expect(await hq.queue('default').size()).toBe(1)
+})
+
 test('the same key pushes the same jobs once, even when the server died before it answered', async () => {
   const { call, hq } = api()
   const push = (json: unknown, key = 'one') =>

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Highkiq, PROGRAM } from '../../app.ts'
 import { pushOf } from '../../client/push-json.ts'
+import type { NewJob } from '../../client/push-target.ts'
 import { SetEntry } from '../../inspect/entry.ts'
 import { ENDED_STATES } from '../../inspect/find.ts'
 import { QueuedJob } from '../../inspect/queue.ts'
@@ -125,11 +126,11 @@ async function pushBody({ hq, request, audit, query, server: { limits } }: PushC
   const target = classCollector()(bodies)
   audit({ target })
   let queue: string | undefined
-  const push = async (some: unknown[], newJids: NewJids = []): Promise<Answers> => {
-    if (isList) return pushAll(hq, some, { before: { jids: [], existing: [] }, first: 0, each: 'index', newJids })
+  const push = async (some: unknown[], newJobs: NewJobs = []): Promise<Answers> => {
+    if (isList) return pushAll(hq, some, { before: { jids: [], existing: [] }, first: 0, each: 'index', newJobs })
     const checked = (push: Push) => (query.validate ? validatedPush(hq, push) : push)
     const pushed = await Promise.all(
-      some.map(async (one, i) => hq[PROGRAM].pushed(await checked(pushOf(one)), newJids[i])),
+      some.map(async (one, i) => hq[PROGRAM].pushed(await checked(pushOf(one)), newJobs[i])),
     )
     queue = pushed[0]?.queue
     return answersOf(pushed)
@@ -148,13 +149,13 @@ async function pushBody({ hq, request, audit, query, server: { limits } }: PushC
   const jids = bodies.map((one) => (isObject(one) && typeof one.jid === 'string' ? one.jid : undefined))
   const { isNew, ...answers } = await pushOnce(hq, key, stringifyJson(body), {
     jids,
-    push(missing, isFirst) {
+    push(missing, confirm) {
       const some = [...missing]
       // Only the first request with the key has these jids, so their jobs need no locks.
-      if (isFirst)
+      if (confirm)
         return push(
           some.map(([i]) => bodies[i]),
-          some.map(([i, jid]) => (jids[i] === undefined ? jid : undefined)),
+          some.map(([i, jid]) => (jids[i] === undefined ? { jid, confirm } : undefined)),
         )
       return push(some.map(([i, jid]) => named(i, jid)))
     },
@@ -167,11 +168,11 @@ function noValidation(): HighkiqError {
   return invalid('validate=1 takes one job: push each job of a list in a request of its own', { parameter: 'validate' })
 }
 
-/** The jids of jobs by their positions, where the key has made them. */
-type NewJids = readonly (string | undefined)[]
+/** Jobs by their positions, where the key has made their jids. */
+type NewJobs = readonly (NewJob | undefined)[]
 
 interface Progress {
-  newJids?: NewJids
+  newJobs?: NewJobs
   /** The answers to the jobs before these. */
   before: Answers
   /** The number of the first job among all. */
@@ -188,7 +189,7 @@ interface Progress {
 async function pushAll(
   hq: Highkiq,
   bodies: unknown[],
-  { before, first, each, newJids = [] }: Progress,
+  { before, first, each, newJobs = [] }: Progress,
 ): Promise<Answers> {
   const failed = (thrown: unknown, i: number, done: readonly Pushed[]) => {
     const code = codeOf(thrown)
@@ -204,7 +205,7 @@ async function pushAll(
       throw failed(thrown, i, [])
     }
   })
-  const answers = await Promise.allSettled(pushes.map((push, i) => hq[PROGRAM].pushed(push, newJids[i])))
+  const answers = await Promise.allSettled(pushes.map((push, i) => hq[PROGRAM].pushed(push, newJobs[i])))
   const done = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
   const failures = answers.flatMap((answer, i) => (answer.status === 'rejected' ? [{ i, reason: answer.reason }] : []))
   const failure = failures.find(({ reason }) => hasCode(reason, 'PUSH_FAILED')) ?? failures[0]

@@ -2,7 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq } from '../../app.ts'
-import type { HighkiqError } from '../../job/errors.ts'
+import type { NewJob } from '../../client/push-target.ts'
+import { type HighkiqError, PushError } from '../../job/errors.ts'
 import { newTaskId, taskJid } from '../../job/payload.ts'
 import { DAY, digest, keyOf, reused } from '../server/idempotency.ts'
 
@@ -51,14 +52,24 @@ function unchangedMs(text: string): number {
   return now - since
 }
 
+/** A time on both clocks, because the monotonic one may stand still while the machine is suspended. */
+type Time = readonly [monotonic: number, wall: number]
+
+const timeNow = (): Time => [performance.now(), Date.now()]
+const mayBeTakenOver = (claimedAt: Time) =>
+  timeNow().some((time, i) => time - (claimedAt[i] as number) > PATIENCE_MS / 2)
+
 export interface Batch {
   /** The jid that each job brings itself, if any. */
   jids: (string | undefined)[]
   /**
    * Pushes the jobs with these indexes and ids. `existing` has the positions, among these, of jobs that were there before.
-   * @param isFirst whether no other request has pushed these jobs
+   * @param confirm given if no other request has pushed these jobs; see NewJob
    */
-  push(jids: ReadonlyMap<number, string>, isFirst: boolean): Promise<{ jids: (string | null)[]; existing: number[] }>
+  push(
+    jids: ReadonlyMap<number, string>,
+    confirm: NewJob['confirm'] | undefined,
+  ): Promise<{ jids: (string | null)[]; existing: number[] }>
   /** Aborts when the client disconnects. */
   signal: AbortSignal
 }
@@ -84,13 +95,11 @@ export async function pushOnce(
     return { jids, existing, isNew }
   }
   const mine: Claim = { ids: newTaskId(), at: hq.now(), body: digest(body) }
-  const begun = performance.now()
+  const begun = timeNow()
   for (;;) {
     const there = await store.results.remember(key, write(mine), DAY)
     if (there === null || there === write(mine)) {
-      // Another request takes over from one that was stopped for long.
-      const mayBeThere = performance.now() - begun > PATIENCE_MS / 2
-      return found(await pushed(hq, key, mine, batch, mayBeThere), true)
+      return found(await pushed(hq, key, mine, batch, mayBeTakenOver(begun) ? undefined : begun), true)
     }
     const claim = read(there)
     if (claim.body !== mine.body) throw reused('for other jobs')
@@ -102,23 +111,27 @@ export async function pushOnce(
     // The other request died: push the jobs that are missing.
     const again: Claim = { ...claim, at: hq.now() }
     if ((await store.results.remember(key, write(again), DAY, there)) !== null) continue
-    return found(await pushed(hq, key, again, batch, true), false)
+    return found(await pushed(hq, key, again, batch), false)
   }
 }
 
-/** Pushes the jobs, and returns the claim with their answers. `mayBeThere`: an earlier request may have pushed some. */
-async function pushed(hq: Highkiq, key: string, claim: Claim, batch: Batch, mayBeThere = false): Promise<Claim> {
+/**
+ * Pushes the jobs, and returns the claim with their answers.
+ * @param claimedAt the time of the claim; undefined: another request may have pushed some of the jobs
+ */
+async function pushed(hq: Highkiq, key: string, claim: Claim, batch: Batch, claimedAt?: Time): Promise<Claim> {
+  const mayBeThere = claimedAt === undefined
   const jids = ownJids(claim.ids, batch)
   const missing = new Map<number, string>()
   const others: NonNullable<Claim['others']> = {}
   const repeated: number[] = []
-  const renewal = renewClaim(hq, key, claim)
+  const renewal = renewClaim(hq, key, claim, claimedAt)
   try {
     for (const [i, jid] of jids.entries()) {
       if (!mayBeThere || (await hq.find(jid)).state === 'unknown') missing.set(i, jid)
     }
     const indexes = [...missing.keys()]
-    const answers = await batch.push(missing, !mayBeThere)
+    const answers = await batch.push(missing, mayBeThere ? undefined : renewal.confirm)
     for (const [n, i] of indexes.entries()) if (answers.jids[n] !== jids[i]) others[i] = answers.jids[n] ?? null
     // The earlier request may have stored a job just now.
     for (const n of mayBeThere ? [] : answers.existing) repeated.push(indexes[n] as number)
@@ -138,23 +151,35 @@ async function pushed(hq: Highkiq, key: string, claim: Claim, batch: Batch, mayB
   return done
 }
 
-/** Renews the claim while the jobs are being pushed, so that no other request takes over. `end` returns the last claim. */
-function renewClaim(hq: Highkiq, key: string, claim: Claim): { end(): Promise<Claim> } {
+/**
+ * Renews the claim while the jobs are being pushed, so that no other request takes over. `end` returns the last claim. `confirm`
+ * throws if another request may have taken over, because the process was stopped meanwhile.
+ */
+function renewClaim(hq: Highkiq, key: string, claim: Claim, claimedAt: Time = timeNow()) {
   let held = claim
+  let heldAt = claimedAt
   let renewing: Promise<unknown> = Promise.resolve()
   const timer = setInterval(() => {
     renewing = renewing.then(async () => {
+      const began = timeNow()
       const next = { ...held, at: hq.now() }
       // After a store error the next renewal tries again. A claim that another request has taken over stays with it.
-      if ((await hq.store.results.remember(key, write(next), DAY, write(held)).catch(() => '')) === null) held = next
+      if ((await hq.store.results.remember(key, write(next), DAY, write(held)).catch(() => '')) !== null) return
+      held = next
+      heldAt = began
     })
   }, PATIENCE_MS / 3)
   timer.unref()
   return {
-    async end() {
+    async end(): Promise<Claim> {
       clearInterval(timer)
       await renewing
       return held
+    },
+    confirm(jid: string): void {
+      if (!mayBeTakenOver(heldAt)) return
+      const message = `the process was stopped for more than ${PATIENCE_MS / 2000} s during the push, and another request with this Idempotency-Key may have pushed the job: repeat the request`
+      throw new PushError(message, [jid], true)
     },
   }
 }
