@@ -4,6 +4,7 @@
  * are in no queue and no job set, and deletes old tasks.
  */
 
+import { isArriving } from '../inspect/arriving-task.ts'
 import { jobsInOrder, pages } from '../inspect/walk.ts'
 import { readPayload, splitTaskJid } from '../job/payload.ts'
 import { baseQueue } from '../job/priority.ts'
@@ -151,9 +152,13 @@ export class TaskMaintenance extends Maintenance {
   /**
    * Ends rows whose jobs two walks did not find. First it searches all queues, because middleware or `promote` may have put the
    * jobs into another one, and the dead set, into which another program may have put them. It searches twice: a job that
-   * was put back, or waits for a limit again, may have moved against the order of a search.
+   * was put back, or waits for a limit again, may have moved against the order of a search. A task whose jobs still follow it
+   * from another store is left alone.
    */
   async #endLostRows(store: Store, suspects: MissingRows): Promise<void> {
+    // The flags are read before the search: the jobs of a task without a flag are all here by then.
+    for (const task of suspects.keys()) if (await isArriving(store, task.id)) suspects.delete(task)
+    if (suspects.size === 0) return
     const tasks = [...suspects.keys()]
     const [found, dead] = [emptyFor(tasks), emptyFor(tasks)]
     for (let i = 0; i < 2; i++) {

@@ -7,8 +7,8 @@
  * 3. `seal` (source), once every open row is in the backlog, parked, or has its job in these sets: the task gets a name, is not
  *    found any more, and does not change any more.
  * 4. `putTask` (target), part by part, each under the name of the task: the target knows which part is next, and stores each
- *    once. With the last part the task is there and runs.
- * 5. Its jobs go from the sets `moving:…` to the target, page by page.
+ *    once. With the last part the task is there and runs. A flag (inspect/arriving-task.ts) keeps its rows open meanwhile.
+ * 5. Its jobs go from the sets `moving:…` to the target, page by page. Then the flag is removed.
  * 6. `dropTask` (source): the task is deleted, when these sets are empty.
  *
  * A crash, or a lost answer, leaves the task frozen or sealed in the source, which lists it. The next mover continues with the
@@ -21,6 +21,7 @@
  * NOT_FOUND, and nothing is lost without an error.
  */
 
+import { clearArriving, setArriving } from '../inspect/arriving-task.ts'
 import { taskOf } from '../inspect/tied-jobs.ts'
 import { pages } from '../inspect/walk.ts'
 import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
@@ -202,6 +203,7 @@ export class TaskMover {
       const part = await transfers.readTask(id, transfer, cursor)
       // Another mover was faster.
       if (!part) return
+      if (cursor === '') await setArriving(target, id, transfer)
       backlog += part.task?.progress.backlog ?? 0
       const answer = await target.transfers.putTask(id, transfer, cursor, part, now())
       if (answer === 'void') {
@@ -213,6 +215,7 @@ export class TaskMover {
       cursor = answer.cursor
     }
     await this.#emptySets(id, 'target')
+    await clearArriving(target, id, transfer)
     // Another mover has dropped or released the task, or holds some of its jobs.
     if (!(await transfers.dropTask(id, transfer))) return
     this.tasks++

@@ -1,12 +1,13 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Store } from '#dist/store/contract.js'
+import { TaskMaintenance } from '#dist/tasks/task-maintenance.js'
 import { StoreMover } from '#dist/transfer/mover.js'
 import { done, job, NOW, requestOf, sure, toQueue } from '../conformance/bench.ts'
 import type { StoreFactory } from '../conformance/factory.ts'
 import { change, jidOf, PRODUCER, rows, single, spec, taskId } from '../conformance/tasks/tracked.ts'
 import { mixedTask, OPEN_ROWS, runAll, snapshot } from '../conformance/transfers/mixed-task.ts'
 import { bench, gate } from '../engine/bench.ts'
-import { failing, moveAll, open, overtaken } from './stores.ts'
+import { disturbed, failing, moveAll, open, overtaken } from './stores.ts'
 
 const OPEN_JIDS = OPEN_ROWS.map((index) => jidOf(taskId(1), index))
 
@@ -85,6 +86,41 @@ export function movingTasks(from: StoreFactory, to: StoreFactory) {
         break
       }
     }
+  })
+
+  test('rows whose jobs have not followed their task yet stay open in the target, also after lostAfter', async () => {
+    const [{ store: source }, { store: target }] = [await open(from), await open(to)]
+    const { id } = spec(1)
+    const template = `{"class":"RowJob","queue":"q1","hk_task":"${id}"}`
+    await source.tasks.create(spec(1, { queue: 'q1', template, lostAfter: 60_000 }))
+    await source.tasks.addRows(id, PRODUCER, 0, rows(0, 3), NOW)
+    await source.tasks.endAdding(id, PRODUCER, NOW)
+    const killed = disturbed(source, 'hold', async () => {
+      if (await target.tasks.find(id)) throw new Error('killed')
+    })
+    await expect(moveAll(killed, target)).rejects.toThrow('killed')
+
+    const report = (thrown: unknown) => {
+      throw thrown
+    }
+    let now = NOW
+    const app = { store: target, now: () => now, report }
+    const maintenance = new TaskMaintenance(app, { everySeconds: 1, walkingPart: 1e9 })
+    onTestFinished(() => maintenance.stop())
+    const countsAfterWalks = async () => {
+      for (let i = 0; i < 3; i++) {
+        now += 3_600_000
+        await maintenance.run()
+      }
+      return (await target.tasks.find(id))?.counts
+    }
+    expect(await countsAfterWalks()).toMatchObject({ enqueued: 3, error: 0 })
+    await moveAll(source, target)
+    const texts = await target.jobs.peek('q1', 0, 9)
+    expect(texts).toHaveLength(3)
+    // From now on a row without a job ends as always.
+    await target.search.pull('q1', [{ text: sure(texts[0]), to: null }], NOW)
+    expect(await countsAfterWalks()).toMatchObject({ enqueued: 2, error: 1 })
   })
 
   test('two movers at the same time move a task once', async () => {
