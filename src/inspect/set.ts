@@ -15,7 +15,7 @@ import { trimDead } from './dead-set.ts'
 import { type KillOptions, refuseEnded, SetEntry } from './entry.ts'
 import { type ErrorGroups, errorGroups, type GroupingLimits, type GroupingOptions } from './error-groups.ts'
 import { type Search, searchOf } from './pattern.ts'
-import { findByJid, PAGE, PAGE_OPTIONS, type Page, type PageOptions, scanFor, walk } from './walk.ts'
+import { findByJid, needleOf, PAGE, PAGE_OPTIONS, type Page, type PageOptions, scanFor, walk } from './walk.ts'
 
 const SCAN_PAGE = 100
 /** Sorts after every text. */
@@ -23,6 +23,8 @@ const LAST = '\u{10ffff}'
 /** A search scans about this many entries, and by default takes about this long at most. */
 const MOST_SEARCHED = 20_000
 const SEARCH_MS = 150
+/** Before a search for a jid scans a whole set, it reads the newest entries for about this long. */
+const NEWEST_MS = 30
 /** If many entries share a score, at most about this many are scanned from each end. */
 const MOST_ALIKE = 2000
 /** Matches whatever may be a jid in the text of a job. */
@@ -50,11 +52,23 @@ export class JobSet implements AsyncIterable<SetEntry> {
     return this.#app.store.jobSets.size(this.name)
   }
 
-  /** Finds a job by its jid; null when there is none. This is slow in a large set. @throws the signal's reason */
+  /**
+   * Finds a job by its jid; null when there is none. In a large set this is slow, unless the job is among the newest of those
+   * that died or finished. @throws the signal's reason
+   */
   async find(jid: string, options: { signal?: AbortSignal } = {}): Promise<SetEntry | null> {
     checkText(`${this.name}: a jid`, jid)
     checkOptions('jobSet.find', options, { signal: 'signal' })
-    return findByJid(jid, this.#scan, this.#entry, options.signal)
+    return (await this.#amongNewest(jid)) ?? findByJid(jid, this.#scan, this.#entry, options.signal)
+  }
+
+  /** Finds a job among the newest dead or finished ones: people look for these, and a scan of Redis has no order. */
+  async #amongNewest(jid: string): Promise<SetEntry | undefined> {
+    if (this.name !== 'dead' && this.name !== 'finished') return undefined
+    const needle = needleOf(jid)
+    const matches = (text: string) => text.includes(needle) && readPayload(text)?.jid === jid
+    const { items } = await this.search({ needle, matches }, { limit: 1, ms: NEWEST_MS })
+    return items[0]
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { Payload, SetEntry } from 'highkiq'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type Bench, bench, Collector } from '../engine/bench.ts'
 
 const HOUR = 3600
@@ -45,6 +45,18 @@ test('grouping by error without time reads some jobs, and reports when there are
   await fill(t, 'dead', dead('more', 900))
   const { scanned, complete } = await t.hq.dead.errors(noTime)
   expect([complete, scanned >= 1000, scanned < 1800]).toEqual([false, true, true])
+})
+
+test('a job that died recently is found among very many before the whole set is searched', async () => {
+  const t = bench()
+  const dead = Array.from({ length: 3000 }, (_, n): [string, number] => [text(n), n])
+  // A newer job names the one that is sought in its arguments.
+  await fill(t, 'dead', [...dead, [text(3000, { args: ['jid-2900'] }), 3000]])
+  const whole = vi.spyOn(t.hq.store.search, 'scanSet')
+  expect(await t.hq.dead.find('jid-2900')).toMatchObject({ jid: 'jid-2900', score: 2900 })
+  expect(whole).not.toHaveBeenCalled()
+  expect(await t.hq.dead.find('jid-1')).toMatchObject({ jid: 'jid-1', score: 1 })
+  expect(await t.hq.dead.find('jid-3001')).toBeNull()
 })
 
 test('a set is iterated from the highest score down, in pages or one by one', async () => {
