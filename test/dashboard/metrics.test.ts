@@ -97,8 +97,9 @@ inBrowser('metrics', (open) => {
       const { x, y, width } = (await chart.locator('.u-over').boundingBox()) ?? { x: 0, y: 0, width: 0 }
       // The minute before the last of sixty; each takes the same room.
       await page.mouse.move(x + (width * 58.5) / 60, y + 20)
-      await expect.poll(() => chart.getAttribute('title')).toContain('BJob')
-      return (await chart.getAttribute('title'))?.split('\n').slice(1)
+      const lines = chart.locator('.readout > *')
+      await expect.poll(() => lines.count()).toBe(3)
+      return (await lines.allTextContents()).slice(1)
     }
     expect(await valuesAt('Runs', 'Runs per minute')).toEqual(['AJob: 120', 'BJob: 120'])
     expect(await valuesAt('p95', 'p95 of the run times, in seconds')).toEqual(['AJob: 0.019', 'BJob: 0.0295'])

@@ -457,13 +457,16 @@ inBrowser('tasks', (open) => {
     if (!box) throw new Error('the chart is not visible')
     const figuresAt = async (share: number) => {
       await page.mouse.move(box.x + box.width * share, box.y + box.height / 2)
-      return chart.getAttribute('title')
+      return (await chart.locator('.readout > *').allTextContents()).join('\n')
     }
     // Half of the rows have ended, so the second half of the chart is ahead.
     await expect.poll(() => figuresAt(0.9)).toMatch(/^expected at this rate: /m)
     expect(await figuresAt(0.9)).not.toContain('failed')
     await expect.poll(() => figuresAt(0.3)).toMatch(/^failed: /m)
     expect(await figuresAt(0.3)).not.toContain('expected')
+    // Nothing covers the chart when the pointer has left it.
+    await page.mouse.move(0, 0)
+    await chart.locator('.readout').waitFor({ state: 'hidden' })
     await hq.tasks.get(id).pause()
     await legend.waitFor({ state: 'detached' })
   })

@@ -15,7 +15,7 @@ export interface Series {
   /** A series of `dashes` is never stacked. */
   kind: 'area' | 'line' | 'bars' | 'dashes'
   values: readonly (number | null)[]
-  /** The values that the title of the chart shows for a stacked series. */
+  /** The values that are shown under the pointer for a stacked series. */
   shownValues?: readonly (number | null)[]
 }
 
@@ -77,6 +77,8 @@ function optionsOf(
   const style = getComputedStyle(element)
   const colour = (name: string) => colourOf(element, `var(--${name})`)
   const font = `11px ${style.fontFamily}`
+  const readout = document.createElement('div')
+  readout.className = 'readout'
   const axis = { stroke: colour('ink-3'), font, ticks: { show: false }, grid: { stroke: colour('line'), width: 1 } }
   return {
     width: element.clientWidth,
@@ -116,10 +118,11 @@ function optionsOf(
       })),
     ],
     hooks: {
+      ready: [(u) => u.over.append(readout)],
       draw: [
         (u) => drawAnnotations(u, now().annotations, { colour: colour('ink-3'), ground: colour('surface'), font }),
       ],
-      setCursor: [(u) => showFigures(u, now().series, element)],
+      setCursor: [(u) => showFigures(u, now().series, readout)],
     },
   }
 }
@@ -195,20 +198,36 @@ function drawAnnotations(
   ctx.restore()
 }
 
-/** Shows the known figures under the pointer in the title of the chart. */
-function showFigures(u: uPlot, series: readonly Series[], element: HTMLElement): void {
-  const { idx } = u.cursor
-  const at = idx == null ? undefined : u.data[0][idx]
-  element.title =
-    at === undefined || idx == null
-      ? ''
-      : [
-          exact(new Date(at * 1000)),
-          ...series.flatMap(({ label, values, shownValues = values }) => {
-            const value = shownValues[idx] ?? null
-            return value === null ? [] : `${label}: ${figure(value)}`
-          }),
-        ].join('\n')
+/** The distance of the figures from the pointer in pixels. */
+const BESIDE = 12
+
+/** Shows the known figures at the pointer, beside it. */
+function showFigures(u: uPlot, series: readonly Series[], readout: HTMLElement): void {
+  const { idx, left = -1 } = u.cursor
+  const at = idx == null || left < 0 ? undefined : u.data[0][idx]
+  if (at === undefined || idx == null) {
+    readout.replaceChildren()
+    return
+  }
+  const lines = series.flatMap(({ label, like, values, shownValues = values }) => {
+    const value = shownValues[idx] ?? null
+    if (value === null) return []
+    const line = lineOf(`${label}: ${figure(value)}`)
+    line.className = 'lg'
+    line.style.setProperty('--s', `var(--${like})`)
+    return line
+  })
+  readout.replaceChildren(lineOf(exact(new Date(at * 1000))), ...lines)
+  const { width } = u.over.getBoundingClientRect()
+  const isRight = left > width / 2
+  readout.style.left = isRight ? '' : `${left + BESIDE}px`
+  readout.style.right = isRight ? `${width - left + BESIDE}px` : ''
+}
+
+function lineOf(text: string): HTMLElement {
+  const line = document.createElement('bdi')
+  line.textContent = text
+  return line
 }
 
 /** Returns a colour of the current theme, since the canvas does not know `light-dark()`. */
