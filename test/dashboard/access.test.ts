@@ -124,6 +124,27 @@ inBrowser('who may do what', (open) => {
     expect(faults.splice(0).every((fault) => fault.includes('403'))).toBe(true)
   })
 
+  test('a refusal is in the language of the page', async () => {
+    const { page, go, faults } = await open(`/tasks/${'0'.repeat(16)}`, {
+      locale: 'ru-RU',
+      http: { readOnly: true },
+      before: ({ hq }) => hq.push({ class: 'HardJob', args: [] }),
+    })
+    const note = page.getByRole('alert')
+    await note.getByText('Этой задачи больше нет').waitFor()
+    // The server's message says more, in English.
+    await note.getByText('UNKNOWN_TASK').waitFor()
+    await page.route('**/api/v1/about', async (route) => {
+      const answer = await route.fetch()
+      await route.fulfill({ response: answer, json: { ...(await answer.json()), readOnly: false } })
+    })
+    await page.reload()
+    await go('/queues')
+    await page.getByRole('button', { name: 'Пауза' }).first().click()
+    await page.getByText('Не получилось: Этот сервер только для чтения').waitFor()
+    expect(faults.splice(0).every((fault) => /40[34]/.test(fault))).toBe(true)
+  })
+
   test('a right token logs in, a wrong one does not, and logging out ends the login', async () => {
     const { page, hq, url, faults } = await open('/queues?by=size', {
       http: { auth: { bearer: 'a long secret' } },

@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { ApiError } from '../api/client.ts'
+import { refusalTitle } from '../format/refusal.ts'
 import { t } from '../i18n/index.ts'
 import { Icon, type IconName, StatusIcon } from './icon.tsx'
 
@@ -32,9 +33,9 @@ export function ErrorNote({ error, onRetry }: { error: ApiError; onRetry?: () =>
     <div class="note error" role="alert">
       <StatusIcon status="error" />
       <div>
-        <b class="b">{error.code === 'UNREACHABLE' ? t('error.unreachable') : t('error.title')}</b>
+        <b class="b">{refusalTitle(error) ?? t('error.title')}</b>
         <p class="muted">
-          <bdi>{error.message}</bdi> <code class="dim">{error.code}</code>
+          <bdi lang="en">{error.message}</bdi> <code class="dim">{error.code}</code>
         </p>
       </div>
       {onRetry && (

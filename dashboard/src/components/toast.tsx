@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { refusalText } from '../format/refusal.ts'
 import { t } from '../i18n/index.ts'
 import { Icon, StatusIcon } from './icon.tsx'
 
@@ -32,8 +33,7 @@ export async function reportOutcome<Answer>(
     if (done) showToast(done(answer))
     return answer
   } catch (thrown) {
-    const text = thrown instanceof Error ? thrown.message : String(thrown)
-    shown.value = { text: t('toast.failed', { why: text }), isRefusal: true }
+    shown.value = { text: t('toast.failed', { why: refusalText(thrown) }), isRefusal: true }
     return undefined
   }
 }

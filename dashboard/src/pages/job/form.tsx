@@ -3,6 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../../api/client.ts'
+import { refusalText } from '../../format/refusal.ts'
 import { duration, inUtc } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import { dateOf, WAITS } from './later.tsx'
@@ -238,7 +239,8 @@ interface Issue {
 /** Returns the fields that the error of a request is about. */
 function wrongOf(thrown: unknown): Wrong {
   if (!(thrown instanceof ApiError)) return { form: String(thrown) }
-  const { code, message, details } = thrown
+  const { code, details } = thrown
+  const message = refusalText(thrown)
   const issues = Array.isArray(details.issues) ? (details.issues as Issue[]) : []
   if (issues.length > 0) return Object.fromEntries(issues.map((issue) => [fieldOfIssue(issue), issue.message]))
   const [path = ''] = String(details.path ?? '').split(/[.[]/)

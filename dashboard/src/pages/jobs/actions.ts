@@ -5,6 +5,7 @@ import type { Acted, JobCounts, JobHit, SearchedState } from '../../api/types.ts
 import { encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { reportOutcome, showToast } from '../../components/toast.tsx'
+import { refusalText } from '../../format/refusal.ts'
 import { t } from '../../i18n/index.ts'
 import { act, partsOf, toastOf } from '../job-sets/actions.ts'
 import { ACTIONS, type Action, type ActionName, setOf } from '../job-sets/kinds.ts'
@@ -49,7 +50,7 @@ async function actOnIds(path: 'morgue/resurrect' | 'morgue/delete' | 'waiting/de
     const ids = jobs.flatMap((job) => (job.queue === queue ? (job.orderedId ?? []) : []))
     const request = sendRequest<{ ids: number }>('POST', `/ordered/${encoded(queue)}/${path}`, { ids })
     const { ids: done } = await request.catch((thrown: Error) => {
-      sum.error ??= `${queue}: ${thrown.message}`
+      sum.error ??= `${queue}: ${refusalText(thrown)}`
       return { ids: 0 }
     })
     sum.done += done
@@ -90,7 +91,7 @@ function cancelled(jobs: readonly JobHit[]): Promise<Acted> {
 /** Deletes jobs of queues, each by a request of its own. */
 async function deleted(jobs: readonly JobHit[]): Promise<Acted> {
   const answers = await Promise.allSettled(jobs.map((job) => deleteQueued(job)))
-  const refusals = answers.flatMap((answer) => (answer.status === 'rejected' ? [String(answer.reason.message)] : []))
+  const refusals = answers.flatMap((answer) => (answer.status === 'rejected' ? [refusalText(answer.reason)] : []))
   const [error] = refusals
   return { done: jobs.length - refusals.length, refused: refusals.length, ...(error ? { error } : {}) }
 }

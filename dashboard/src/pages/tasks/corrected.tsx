@@ -5,6 +5,7 @@ import { ApiError, sendFile } from '../../api/client.ts'
 import type { TaskRetried } from '../../api/types.ts'
 import { Icon } from '../../components/icon.tsx'
 import { showToast } from '../../components/toast.tsx'
+import { refusalText } from '../../format/refusal.ts'
 import { t } from '../../i18n/index.ts'
 import { FILE_ENDINGS } from './drop.tsx'
 import { retriedText } from './retry.tsx'
@@ -58,7 +59,7 @@ export function CorrectedError({ error }: Corrected) {
       <div class="err section" role="alert">
         <b>{t('task.correctedWrong')}</b>
         <p>
-          <bdi>{error.message}</bdi>
+          <bdi>{refusalText(error)}</bdi>
         </p>
       </div>
     )

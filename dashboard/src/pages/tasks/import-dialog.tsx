@@ -5,6 +5,7 @@ import type { ApiError } from '../../api/client.ts'
 import { at } from '../../base.ts'
 import { Icon } from '../../components/icon.tsx'
 import { bytes } from '../../format/number.ts'
+import { refusalText } from '../../format/refusal.ts'
 import { t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { FILE_ENDINGS } from './drop.tsx'
@@ -74,7 +75,8 @@ interface FailureProps {
   onWay(name: ReadingName, value: string): void
 }
 
-function Failure({ failure: { code, message, details }, onAllowDuplicate, onWay }: FailureProps) {
+function Failure({ failure, onAllowDuplicate, onWay }: FailureProps) {
+  const { code, details } = failure
   if (code === 'ALREADY_IMPORTED') {
     return (
       <div class="note failed" role="alert">
@@ -94,7 +96,7 @@ function Failure({ failure: { code, message, details }, onAllowDuplicate, onWay 
     <div class="err" role="alert">
       <b>{t('import.wrong')}</b>
       <p>
-        <bdi>{message}</bdi>
+        <bdi>{refusalText(failure)}</bdi>
       </p>
       {waysOf(details).map(([name, value]) => (
         <button type="button" class="btn s" key={value} onClick={() => onWay(name, value)}>

@@ -2,6 +2,7 @@
 
 import { sendRequest } from '../../api/client.ts'
 import type { Acted, TaskRetried } from '../../api/types.ts'
+import { refusalText } from '../../format/refusal.ts'
 
 /** Retries the rows as they are, by a request for each task. */
 export async function retryRowsByJid(jids: readonly string[]): Promise<Acted> {
@@ -16,7 +17,7 @@ export async function retryRowsByJid(jids: readonly string[]): Promise<Acted> {
       sum.refused += rows.length - done
     } catch (thrown) {
       sum.refused += rows.length
-      sum.error ??= (thrown as Error).message
+      sum.error ??= refusalText(thrown)
     }
   }
   return sum

@@ -4,6 +4,7 @@ import { sendRequest } from '../../api/client.ts'
 import type { TaskStatus } from '../../api/types.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { showToast } from '../../components/toast.tsx'
+import { refusalText } from '../../format/refusal.ts'
 import { t } from '../../i18n/index.ts'
 
 export const TASK_ACTIONS = ['pause', 'resume', 'retry', 'cancel', 'delete'] as const
@@ -71,9 +72,7 @@ export async function actOnTasks(act: TaskAction, tasks: readonly TaskStatus[]):
   showToast(
     failure === undefined
       ? text
-      : { text: `${text} ${t('toast.failed', { why: messageOf(failure) })}`, isRefusal: true },
+      : { text: `${text} ${t('toast.failed', { why: refusalText(failure) })}`, isRefusal: true },
   )
   return true
 }
-
-const messageOf = (thrown: unknown) => (thrown instanceof Error ? thrown.message : String(thrown))

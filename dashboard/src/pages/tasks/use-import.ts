@@ -7,6 +7,7 @@ import type { DryRun, TaskImported } from '../../api/types.ts'
 import { useKey } from '../../api/use-key.ts'
 import { at } from '../../base.ts'
 import { showToast } from '../../components/toast.tsx'
+import { refusalText } from '../../format/refusal.ts'
 import { language, t } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { type ImportForm, importQuery, readingQuery, UNREAD, withColumns } from './import-form.ts'
@@ -70,7 +71,7 @@ export function useImport(dropped: File | null, onClose: () => void) {
       const headers = { 'idempotency-key': keyOf(JSON.stringify(query), form.file) }
       const { id, total, error } = await sendFile<TaskImported>(IMPORT, query, form.file, headers)
       // The rows before the error are stored and run; the page of the task shows the rest.
-      if (error) showToast({ text: `${t('import.wrong')}: ${error.message}`, isRefusal: true })
+      if (error) showToast({ text: `${t('import.wrong')}: ${refusalText(error)}`, isRefusal: true })
       if (isClosed()) {
         if (!error) showToast(t('import.sent', { file: form.file.name, n: total }))
         return
@@ -79,7 +80,7 @@ export function useImport(dropped: File | null, onClose: () => void) {
       route(at(`/tasks/${id}`))
     } catch (thrown) {
       const error = asError(thrown)
-      if (isClosed()) showToast({ text: `${t('import.wrong')}: ${error.message}`, isRefusal: true })
+      if (isClosed()) showToast({ text: `${t('import.wrong')}: ${refusalText(error)}`, isRefusal: true })
       setFailure(error)
       setStep(undefined)
     }

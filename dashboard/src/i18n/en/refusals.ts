@@ -1,0 +1,36 @@
+/** Why the server refuses a request, by the code of the error, in English. */
+
+import type { Phrase } from '../index.ts'
+
+export const refusals = {
+  'refused.READ_ONLY': 'This server is read-only',
+  'refused.UNAUTHORIZED': 'You are logged out',
+  'refused.FORBIDDEN': 'The server does not allow this request',
+  'refused.STORE_UNREACHABLE': 'The store does not answer',
+  'refused.STORE_TIMEOUT': 'The store did not answer in time',
+  'refused.STORE_FULL': 'The store is full: nothing was stored',
+  'refused.STORE_UNUSABLE': 'The store refuses this',
+  'refused.INVALID_REQUEST': 'The server does not accept this',
+  'refused.INVALID_OPTION': 'The server does not accept this value',
+  'refused.INVALID_JOB': 'The job is refused',
+  'refused.INVALID_ARGS': 'The arguments are refused',
+  'refused.ARGS_TOO_LARGE': 'The arguments are too large',
+  'refused.INVALID_FILE': 'The file is refused',
+  'refused.TOO_MANY_ROWS': 'The file has too many rows',
+  'refused.BODY_TOO_LARGE': 'This is too large to send',
+  'refused.BODY_BROKEN_OFF': 'Not everything arrived: send it again',
+  'refused.BODY_TOO_SLOW': 'It was sent too slowly: try again',
+  'refused.TOO_MANY_REQUESTS': 'Too many requests: try again in a moment',
+  'refused.TASK_BUSY': 'The task is busy: try again in a moment',
+  'refused.TASK_ENDED': 'The task has ended',
+  'refused.UNKNOWN_TASK': 'This task does not exist any more',
+  'refused.UNKNOWN_JID': 'This job is not here any more',
+  'refused.UNKNOWN_BATCH': 'This batch does not exist any more',
+  'refused.UNKNOWN_PROCESS': 'This process has ended',
+  'refused.BATCH_ENDED': 'The batch has ended',
+  'refused.CRON_BUSY': 'The last run has not ended',
+  'refused.UNIQUE_CONFLICT': 'Another job has the lock',
+  'refused.QUEUE_FULL': 'The queue is full',
+  'refused.SEARCH_TOO_LONG': 'The search takes too long',
+  'refused.INTERNAL_ERROR': 'The server failed: its log has the reason',
+} satisfies Record<string, Phrase>
