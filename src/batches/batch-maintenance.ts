@@ -91,7 +91,7 @@ export class BatchMaintenance extends Maintenance {
       this.#passed = new Set()
       return
     }
-    await store.batches.prune(now(), PRUNED_AT_ONCE)
+    if ((await store.batches.prune(now(), PRUNED_AT_ONCE)) === PRUNED_AT_ONCE) this.runWithin(0)
     await this.#continueCancelling()
     if (this.#pace.isDue) await this.#pace.run(() => this.#walk())
   }

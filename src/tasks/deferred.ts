@@ -111,13 +111,17 @@ export class OverdueRows {
     this.#rows = new ItemRunner(app.report, (jid) => ({ jid, during: 'ending a deferred row' }))
   }
 
-  async endSome(): Promise<void> {
+  /** Ends at most about ROWS_AT_ONCE rows. Resolves with whether there may be more. */
+  async endSome(): Promise<boolean> {
     const { store } = this.#app
     const now = this.#app.now()
     const messages = [{ at: now, code: TIMEOUT, params: {} }]
-    for (const jid of await store.tasks.overdue(now, ROWS_AT_ONCE + this.#rows.pausing)) {
+    const limit = ROWS_AT_ONCE + this.#rows.pausing
+    const overdue = await store.tasks.overdue(now, limit)
+    for (const jid of overdue) {
       const end = { jid, status: 'error', code: TIMEOUT, messages, isOverdue: true } as const
       await this.#rows.run(jid, () => store.tasks.endDeferred(end, now))
     }
+    return overdue.length === limit
   }
 }

@@ -67,7 +67,7 @@ export class TaskMaintenance extends Maintenance {
     const store = this.#app.store
     if (!(await this.isLeader())) return
     const now = this.#app.now()
-    await this.#overdue.endSome()
+    const isMoreOverdue = await this.#overdue.endSome()
     const limit = TASKS_AT_ONCE + this.#tasks.pausing
     const [cancelling, expired] = await Promise.all([store.tasks.cancelling(limit), store.tasks.expired(now, limit)])
     for (const id of cancelling) {
@@ -81,6 +81,8 @@ export class TaskMaintenance extends Maintenance {
         if ((await store.tasks.expired(now, limit)).includes(id)) await removeTask(this.#app, id)
       })
     }
+    // Each tracked job is a task, so thousands may be old at once.
+    if (isMoreOverdue || expired.length === limit) this.runWithin(0)
     if (this.#pace.isDue) await this.#pace.run(() => this.#walk(store, now - this.#idleMs))
   }
 

@@ -95,6 +95,20 @@ test('a lost job is found, and not too early, after a process with a clock a yea
   expect(await t.hq.batches.get(bid)).toMatchObject({ state: 'failed', failed: 1 })
 })
 
+test('old batches are deleted at once, however many there are', async () => {
+  const { hq, clock } = bench()
+  await Promise.all(Array.from({ length: 1100 }, () => hq.batch({ keep: 60 }, () => {})))
+  clock.ahead = DAY
+  const report = (thrown: unknown) => {
+    throw thrown
+  }
+  const app = { store: hq.store, now: clock.now, effects: () => undefined, keepEnd: async () => {}, report }
+  const maintenance = new BatchMaintenance(app, { everySeconds: 3600 })
+  onTestFinished(() => maintenance.stop())
+  await maintenance.start()
+  await until(async () => (await hq.store.batches.page({ limit: 1 })).items.length === 0)
+})
+
 test('a flow whose child is gone does not wait for ever, and a parent that waits is not gone', async () => {
   const t = bench()
   const Work = t.hq.job('Work', (_ctx: JobContext, _name: string) => {})

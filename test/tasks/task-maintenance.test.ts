@@ -48,7 +48,7 @@ function scansOf({ store }: Highkiq, ms = 0): Collector<string> {
 function maintenanceOf(
   hq: Highkiq,
   now: () => number,
-  about: { walkingPart?: number } = { walkingPart: 1 },
+  about: { walkingPart?: number; everySeconds?: number } = { walkingPart: 1 },
 ): TaskMaintenance {
   const report = (thrown: unknown) => {
     throw thrown
@@ -142,6 +142,29 @@ test("tasks that can't be cancelled, deleted or checked are reported and tried a
   await maintenance.run()
   expect(await seen()).toEqual([['cancelled', 0], ['cancelled', 0], null, null, ended, ended])
   expect(reports).toHaveLength(3)
+})
+
+test('old tracked jobs are deleted, and overdue rows end, at once, however many there are', async () => {
+  const { hq, clock } = bench()
+  const { tasks } = hq.store
+  const Tracked = hq.job('Tracked', { queue: 'nobody', track: true }, async (_ctx, _n: number) => {})
+  const args = Array.from({ length: 250 }, (_, i): [number] => [i])
+  const at = clock.now()
+  const ended = (await Tracked.performBulk(args)) as string[]
+  const end = { kind: 'event', run: 1, attempt: 1, status: 'finished', window: 'leave', at } as const
+  await tasks.changeEvents(
+    ended.map((jid) => ({ ...end, jid })),
+    at,
+  )
+  const deferred = (await Tracked.performBulk(args)) as string[]
+  for (const jid of deferred) await tasks.defer({ jid, run: 1, attempt: 1, at, until: at + 1000 }, at)
+  clock.ahead = 31 * DAY
+  await maintenanceOf(hq, clock.now, { everySeconds: 3600 }).start()
+  const isDone = async () =>
+    (await tasks.expired(clock.now(), 1)).length === 0 && (await tasks.overdue(clock.now(), 1)).length === 0
+  await until(isDone)
+  expect(await tasks.event(ended[249] as string)).toBe(null)
+  expect(await tasks.event(deferred[249] as string)).toMatchObject({ status: 'error', code: 'deferred-timeout' })
 })
 
 test('a missing row is found among any number of scheduled or waiting tracked jobs', async () => {
