@@ -204,10 +204,11 @@ export const batches: Case[] = [
     },
   },
   {
-    name: 'a member whose id has control characters completes its batch like any other',
+    name: 'a member whose id has control characters is listed, and completes its batch like any other',
     async run(t) {
       const id = 'a\0b\x01'
       await t.store.batches.push({ batches: [batch(1, ALL)], members: [member(t, 1, id), member(t, 1, 'b')] }, NOW)
+      expect(await open(t, 1)).toEqual({ [id]: 'waiting', b: 'waiting' })
       await change(t, [1, id, 'succeeded'], [1, 'b', 'succeeded'])
       expect(await find(t, 1)).toMatchObject({ pending: 0, succeeded: 2 })
       expect(await pushed(t)).toEqual({ complete: 1, success: 1 })

@@ -57,6 +57,15 @@ export const cancellations: Case[] = [
     },
   },
   {
+    name: 'a cancelled job whose jid has a NUL is found, and one with the jid before the NUL is not',
+    async run(t) {
+      const jids = ['a\0b', 'c']
+      await t.store.cancellations.request(jids, NOW)
+      expect((await t.store.cancellations.since(0)).jids).toEqual(jids)
+      expect((await t.store.cancellations.among(['a', ...jids])).sort()).toEqual(jids)
+    },
+  },
+  {
     name: 'a repeated request changes nothing, and since does not return it again',
     async run(t) {
       await t.store.cancellations.request('a', NOW)

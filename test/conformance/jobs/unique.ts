@@ -226,6 +226,20 @@ export const uniqueJobs: Case[] = [
     },
   },
   {
+    name: 'locks whose keys and holders have a NUL are found, listed page by page, and released',
+    async run(t) {
+      const jids = ['a\0b', 'a\0c', 'a\0d']
+      const keyOf = (jid: string) => `jid:${jid}`
+      const items = jids.map((jid) => unique(t, jid, { key: keyOf(jid) }))
+      expect(await holdersOf(t, items)).toEqual([])
+      expect(await holdersOf(t, items)).toEqual(jids.map((jid) => [jid, jid]))
+      const all = jids.map((jid) => lock(keyOf(jid), jid))
+      expect(await t.store.unique.find(jids.map(keyOf), NOW)).toEqual(all)
+      expect(await locksOf(t)).toEqual(all)
+      expect(await t.store.unique.release(all.map(({ key, holder }) => ({ key, holder })))).toEqual([true, true, true])
+    },
+  },
+  {
     name: 'a lock is released by hand only while this job has it',
     async run(t) {
       await holdersOf(t, [unique(t, 'a'), unique(t, 'c', { key: 'c', ends: NOW + 300, outlives: true })])

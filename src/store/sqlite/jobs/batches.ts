@@ -36,8 +36,8 @@ export class SqliteBatchStore extends SqliteArea implements BatchStore {
 
   readonly members: BatchStore['members'] = (bid, { after = '', limit }) =>
     this.file.read((db) => {
-      const rows = db.all<{ id: string; state: number }>(sql.batch.members, bid, after, limit)
-      const items = rows.map(({ id, state }) => ({ id, state: MEMBER_STATES[state] as MemberState }))
+      const rows = db.list<[id: string, state: number]>(sql.batch.members, bid, after, limit)
+      const items = rows.map(([id, state]) => ({ id, state: MEMBER_STATES[state] as MemberState }))
       return { items, next: items.length === limit ? (items.at(-1)?.id ?? null) : null }
     })
 

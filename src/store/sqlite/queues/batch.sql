@@ -31,8 +31,9 @@ SELECT * FROM hk_batch ORDER BY created_at DESC, bid DESC LIMIT ?;
 -- older: returns the newest batches before one.
 SELECT * FROM hk_batch WHERE (created_at, bid) < (?, ?) ORDER BY created_at DESC, bid DESC LIMIT ?;
 
--- members: returns open members.
-SELECT id, state FROM hk_batch_member WHERE bid = ? AND id > ? ORDER BY id LIMIT ?;
+-- members: returns open members, as a JSON array of [id, state]: drivers cut a column at NUL.
+SELECT json_group_array(json_array(id, state)) AS json
+FROM (SELECT id, state FROM hk_batch_member WHERE bid = ? AND id > ? ORDER BY id LIMIT ?);
 
 -- notes: returns the notes of a batch.
 SELECT key, text FROM hk_batch_note WHERE bid = ?;

@@ -17,11 +17,12 @@ INSERT INTO hk_cancellation (jid, version) VALUES (?1, ?2) ON CONFLICT (jid) DO 
 -- unset: deletes a job's cancellation.
 DELETE FROM hk_cancellation WHERE jid = ?;
 
--- among: returns the jobs of a JSON array that have a cancellation.
-SELECT jid FROM hk_cancellation WHERE version > 0 AND jid IN (SELECT value FROM json_each(?));
+-- among: returns the jobs of a JSON array that have a cancellation, as a JSON array: drivers cut a column at NUL.
+SELECT json_group_array(jid) AS json FROM hk_cancellation WHERE version > 0 AND jid IN (SELECT value FROM json_each(?));
 
 -- newest: returns the newest version.
 SELECT version FROM hk_newest_cancellation;
 
--- since: returns cancellations after a version, oldest first.
-SELECT jid, version FROM hk_cancellation WHERE version > ? ORDER BY version LIMIT ?;
+-- since: returns cancellations after a version, oldest first, as a JSON array of [jid, version].
+SELECT json_group_array(json_array(jid, version)) AS json
+FROM (SELECT jid, version FROM hk_cancellation WHERE version > ? ORDER BY version LIMIT ?);

@@ -41,15 +41,12 @@ export class SqliteCancellationStore extends SqliteArea implements CancellationS
     }, ANSWER_SECONDS)
 
   readonly among: CancellationStore['among'] = (jids) =>
-    this.file.read((db) => {
-      const rows = db.all<{ jid: string }>(sql.cancellation.among, JSON.stringify(jids))
-      return rows.map(({ jid }) => jid)
-    })
+    this.file.read((db) => db.list<string>(sql.cancellation.among, JSON.stringify(jids)))
 
   readonly since: CancellationStore['since'] = (since) =>
     this.file.read((db) => {
-      const found = db.all<{ jid: string; version: number }>(sql.cancellation.since, since, CANCELLATIONS_PAGE)
-      const rows = found.map(({ jid, version: score }) => ({ jid, version: score - othersIn(score) }))
+      const found = db.list<[jid: string, score: number]>(sql.cancellation.since, since, CANCELLATIONS_PAGE)
+      const rows = found.map(([jid, score]) => ({ jid, version: score - othersIn(score) }))
       const last = rows.length === CANCELLATIONS_PAGE ? rows.at(-1) : undefined
       const newest = last ?? db.first<{ version: number }>(sql.cancellation.newest)
       // A repeated request has raised the score of the last one.

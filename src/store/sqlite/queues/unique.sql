@@ -4,11 +4,13 @@ DELETE FROM hk_unique_lock WHERE ends <= ?;
 -- acquire: gives a free lock to a job.
 INSERT INTO hk_unique_lock (key, holder, ends, outlives, due) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING;
 
--- find: returns a lock.
-SELECT key, holder, ends, outlives, suspicion, due FROM hk_unique_lock WHERE key = ?1 AND (ends IS NULL OR ends > ?2);
+-- find: returns a lock. Its key and holder are JSON, because drivers cut a column at NUL.
+SELECT json_quote(key) AS keyJson, json_quote(holder) AS holderJson, ends, outlives, suspicion, due
+FROM hk_unique_lock WHERE key = ?1 AND (ends IS NULL OR ends > ?2);
 
--- list: returns locks behind a key.
-SELECT key, holder, ends, outlives, suspicion FROM hk_unique_lock WHERE key > ? ORDER BY key LIMIT ?;
+-- list: returns locks behind a key, in the same form.
+SELECT json_quote(key) AS keyJson, json_quote(holder) AS holderJson, ends, outlives, suspicion
+FROM hk_unique_lock WHERE key > ? ORDER BY key LIMIT ?;
 
 -- keep: removes the suspicion of a lock, if this job has it.
 UPDATE hk_unique_lock SET suspicion = NULL, due = ? WHERE key = ? AND holder = ?;

@@ -5,7 +5,9 @@ import type { Database } from '../file/database.ts'
 import { SqliteArea } from '../file/store-file.ts'
 import { sql } from '../sql.generated.ts'
 
-interface LockRow extends Omit<UniqueLock, 'outlives'> {
+interface LockRow extends Omit<UniqueLock, 'key' | 'holder' | 'outlives'> {
+  keyJson: string
+  holderJson: string
   outlives: 0 | 1
   due: number | null
 }
@@ -14,10 +16,10 @@ export class SqliteUniqueStore extends SqliteArea implements UniqueStore {
   readonly list: UniqueStore['list'] = async ({ after = '', limit }, now) => {
     // One more row, so that the last page is never empty.
     const found = await this.file.read((db) => db.all<LockRow>(sql.unique.list, after, limit + 1))
-    const rows = found.slice(0, limit)
-    const isHeld = ({ ends }: LockRow) => ends === null || ends > now
-    if (!rows.every(isHeld)) await this.file.write((db) => db.run(sql.unique.deleteOld, now))
-    return { locks: rows.filter(isHeld).map(lockOf), next: found.length > limit ? (rows.at(-1) as LockRow).key : null }
+    const locks = found.slice(0, limit).map(lockOf)
+    const isHeld = ({ ends }: UniqueLock) => ends === null || ends > now
+    if (!locks.every(isHeld)) await this.file.write((db) => db.run(sql.unique.deleteOld, now))
+    return { locks: locks.filter(isHeld), next: found.length > limit ? (locks.at(-1) as UniqueLock).key : null }
   }
 
   readonly find: UniqueStore['find'] = (keys, now) =>
@@ -39,14 +41,14 @@ export class SqliteUniqueStore extends SqliteArea implements UniqueStore {
     )
 }
 
-function lockOf({ key, holder, ends, outlives, suspicion }: LockRow): UniqueLock {
-  return { key, holder, ends, outlives: outlives === 1, suspicion }
+function lockOf({ keyJson, holderJson, ends, outlives, suspicion }: LockRow): UniqueLock {
+  return { key: JSON.parse(keyJson), holder: JSON.parse(holderJson), ends, outlives: outlives === 1, suspicion }
 }
 
 /** Returns the job that has a lock. */
 export function lockHolder(db: Database, key: string, now: number): { holder: string; due: number | null } | undefined {
   const held = db.first<LockRow>(sql.unique.find, key, now)
-  return held && { holder: held.holder, due: held.due }
+  return held && { holder: JSON.parse(held.holderJson), due: held.due }
 }
 
 /** Returns the job that has the first of the locks of a push that is held. */
