@@ -217,30 +217,32 @@ async function check({ url }: World, path: string, init: RequestInit): Promise<v
   expect(user + system, about).toBeLessThan(1_000_000)
 }
 
-/** Collects rejections that nobody handles. */
+/** Collects errors and rejections that nobody handles: they would end a process. */
 function unhandled(): unknown[] {
   const found: unknown[] = []
   const add = (thrown: unknown) => void found.push(thrown)
-  process.on('unhandledRejection', add)
-  onTestFinished(() => void process.off('unhandledRejection', add))
+  for (const event of ['uncaughtException', 'unhandledRejection']) {
+    process.on(event, add)
+    onTestFinished(() => void process.off(event, add))
+  }
   return found
 }
 
 test('malformed requests get an answer below 500 that tells no secret', { timeout: FUZZ_TIME }, async () => {
-  const rejections = unhandled()
+  const errors = unhandled()
   const requests = fc.array(malformed, { minLength: 25, maxLength: 25 })
   await fuzz({ percent: 30, perRun: 25 }, requests, async (requests) => {
     const w = await world()
     for (const one of requests) await check(w, ...requestOf(one, w))
     expect((await fetch(`${w.url}/healthz`)).status).toBe(200)
     expect(w.t.log.lines.filter(({ level }) => level === 'error')).toEqual([])
-    expect(rejections).toEqual([])
+    expect(errors).toEqual([])
     await w.close()
   })
 })
 
 test('malformed bytes on a connection end it, and no other', { timeout: FUZZ_TIME }, async () => {
-  const rejections = unhandled()
+  const errors = unhandled()
   const w = await world()
   const { port, host } = new URL(w.url)
   const whole = (rest: string) =>
@@ -267,7 +269,7 @@ test('malformed bytes on a connection end it, and no other', { timeout: FUZZ_TIM
     expect(answer).not.toContain(SECRET)
     expect(answer).not.toMatch(STACK)
     expect((await fetch(`${w.url}/healthz`)).status).toBe(200)
-    expect(rejections).toEqual([])
+    expect(errors).toEqual([])
   })
   expect(w.t.log.lines.filter(({ level }) => level === 'error')).toEqual([])
   await w.close()

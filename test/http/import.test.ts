@@ -223,6 +223,25 @@ test('a client that disconnects before the first rows leaves no task', async () 
   expect((await hq.tasks.list()).items.map(({ state }) => state)).not.toContain('interrupted')
 })
 
+test('a form that ends inside of a part that is not the file does not end the process', async () => {
+  const { call, hq } = api()
+  hq.job('Row', async () => {})
+  const uncaught: unknown[] = []
+  const hear = (error: unknown) => uncaught.push(error)
+  process.on('uncaughtException', hear)
+  onTestFinished(() => void process.off('uncaughtException', hear))
+  const part = (field: string) => `--xyz\r\ncontent-disposition: form-data; name="${field}"; filename="a.csv"\r\n\r\n`
+  const headers = { 'content-type': 'multipart/form-data; boundary=xyz' }
+  for (const before of ['', `${part('file')}${products}\r\n`]) {
+    for (const field of ['other', 'file']) {
+      const body = `${before}${part(field)}${products}`
+      const { status, text } = await call('POST', '/api/v1/tasks/import?job=Row', { body, headers })
+      expect([status, JSON.parse(text).error.code]).toEqual([400, 'BODY_BROKEN_OFF'])
+    }
+  }
+  expect(uncaught).toEqual([])
+})
+
 test('a form that ends early before its file is read fails this request only', async () => {
   const head = '--xyz\r\ncontent-disposition: form-data; name="file"; filename="a.csv"\r\n\r\nsku,price\n'
   const body = new ReadableStream<Uint8Array>({

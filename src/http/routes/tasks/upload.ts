@@ -73,6 +73,8 @@ async function fileOfForm(body: Readable, contentType: string): Promise<Upload> 
       found?.destroy(error)
     }
     form.on('file', (field, part, filename) => {
+      // A form that ends inside of any part makes that part fail; without a listener this would end the process.
+      part.on('error', fail)
       if (field !== 'file' || found) {
         part.resume()
         return
@@ -82,7 +84,6 @@ async function fileOfForm(body: Readable, contentType: string): Promise<Upload> 
       part.on('data', (chunk: Buffer) => {
         if (!file.push(chunk)) part.pause()
       })
-      part.on('error', fail)
       // Without a listener an error would end the process. The reader of the file still receives it.
       file.on('error', () => {})
       // The file is no longer read, so the rest of the body is not needed.
