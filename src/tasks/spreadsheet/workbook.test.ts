@@ -289,3 +289,16 @@ test.each([
     message: expect.stringContaining('more than 10000 sheets or parts'),
   })
 })
+
+test.each([
+  ['sheets', (name: string) => [`<sheet name="${name}" r:id="x"/>`.repeat(9), '']],
+  ['parts', (name: string) => ['', `<Relationship Id="${name}" Type="x/worksheet" Target="x"/>`.repeat(9)]],
+] as const)('a small file whose names of %s unpack to more than 64 MB is refused', async (_name, partsWith) => {
+  const [sheets = '', related = ''] = partsWith('x'.repeat(8_000_000))
+  const workbook = workbookWith(sheets, related)
+  expect(workbook.length).toBeLessThan(1_000_000)
+  await expect(read(workbook)).rejects.toMatchObject({
+    code: 'INVALID_FILE',
+    message: expect.stringContaining('more than fits into memory'),
+  })
+})

@@ -70,7 +70,7 @@ async function findWorkbook(zip: CheckedZip, wanted: string | number | undefined
   const related = await relationships(zip, path)
   const properties: (string | undefined)[] = []
   const sheets: { name: string; hidden: boolean; entry: Entry }[] = []
-  await visitElements(zip.content(main), ['workbookPr', 'sheet'], (element, attributes) => {
+  await visitElements(smallPart(zip, main), ['workbookPr', 'sheet'], (element, attributes) => {
     if (element === 'workbookPr') properties.push(attributes('date1904'))
     const entry = element === 'sheet' ? entryAt(related.sheets.get(attributes(':id') ?? '')) : undefined
     if (!entry) return
@@ -109,7 +109,7 @@ async function relationships(zip: CheckedZip, part: string): Promise<Relationshi
   const entry = zip.entries.get(`${folder}_rels/${part.slice(folder.length)}.rels`.toLowerCase())
   const found: Relationships = { byType: new Map(), sheets: new Map() }
   if (!entry) return found
-  await visitElements(zip.content(entry), ['Relationship'], (_, attributes) => {
+  await visitElements(smallPart(zip, entry), ['Relationship'], (_, attributes) => {
     const type = attributes('Type')?.split('/').at(-1) ?? ''
     const target = attributes('Target') ?? ''
     // A URL resolves '../x' and '/x' the way these targets are meant.
@@ -121,13 +121,18 @@ async function relationships(zip: CheckedZip, part: string): Promise<Relationshi
   return found
 }
 
-// Parts that are read whole. Those of real workbooks are a thousand times smaller.
+// Parts that are kept in memory, whole or their names. Those of real workbooks are a thousand times smaller.
 const MAX_PART_BYTES = 64 * 1024 ** 2
 
-async function text(zip: CheckedZip, entry: Entry): Promise<string> {
+/** Returns the content of a part other than a sheet or the texts. @throws INVALID_FILE if it is too large */
+function smallPart(zip: CheckedZip, entry: Entry): AsyncGenerator<Buffer, void, void> {
   if (entry.uncompressedSize > MAX_PART_BYTES) throw tooLarge(entry)
+  return zip.content(entry)
+}
+
+async function text(zip: CheckedZip, entry: Entry): Promise<string> {
   const pieces: string[] = []
-  for await (const piece of textPieces(zip.content(entry))) pieces.push(piece)
+  for await (const piece of textPieces(smallPart(zip, entry))) pieces.push(piece)
   return pieces.join('').replace(/^\uFEFF/, '')
 }
 

@@ -33,6 +33,11 @@ test.each([
     zipOf(...Array.from({ length: 60_000 }, (_, i) => ({ name: `xl/media/${i}`, content: '' }))),
     'has more than 50,000 parts',
   ],
+  [
+    'of parts with long names',
+    zipOf(...Array.from({ length: 300 }, (_, i) => ({ name: `${i}`.padEnd(60_000, '.'), content: '' }))),
+    'take more than 16 MB',
+  ],
   ['packed 1:5000', zipOf({ name: 'a', content: 'x', size: 5e8, packedSize: 1e5 }), 'more than is safe'],
 ])('an archive that is %s is refused', async (_name, bytes, words) => {
   await expect(openZip(bytes)).rejects.toMatchObject({ code: 'INVALID_FILE', message: expect.stringContaining(words) })

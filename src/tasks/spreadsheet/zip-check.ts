@@ -11,6 +11,8 @@ const MAX_RATIO = 1000
 const MAX_UNCHECKED_BYTES = 100 * 1024 ** 2
 // Far more parts than a workbook has. Each is kept in memory, and a table of contents may be as long as an upload.
 const MAX_ENTRIES = 50_000
+// The names, extra fields and comments of all parts: those of 50,000 pictures take a quarter of this.
+const MAX_CONTENTS_BYTES = 16 * 1024 ** 2
 
 /** A zip archive whose table of contents was read and checked. */
 export interface CheckedZip {
@@ -37,9 +39,16 @@ export async function openZip(file: string | Uint8Array): Promise<CheckedZip> {
       throw invalidFile(`the file has more than ${count(MAX_ENTRIES)} parts: remove its pictures, or save it as CSV`)
     }
     let total = 0
+    let contents = 0
     for await (const entry of zip.eachEntry()) {
       total += entry.uncompressedSize
       checkEntry(entry, total)
+      contents += entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength
+      if (contents > MAX_CONTENTS_BYTES) {
+        throw invalidFile('the names and comments of the parts of the file take more than 16 MB: save it as CSV')
+      }
+      // Nothing reads them, and they take fifty times as much memory as their bytes.
+      entry.extraFields = []
       const name = entry.fileName.toLowerCase()
       if (entries.has(name)) throw twice(entry)
       entries.set(name, entry)
