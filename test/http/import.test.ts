@@ -448,6 +448,31 @@ test('of two simultaneous requests with one key one creates the task, and both r
   expect((await hq.tasks.list()).items).toMatchObject([{ total: 3000, state: 'running' }])
 })
 
+test('a repeated request that is refused before the first one has stored rows leads to no second task', async () => {
+  const { hq, url, call } = await served({ limits: { uploads: 2 } })
+  hq.job('Row', async () => {})
+  const send = (init: object, query = '') => call('POST', `/api/v1/tasks/import?job=Row${query}`, init)
+  const first = upload(url, { ...CSV, 'idempotency-key': 'one' })
+  first.write('sku,price\n')
+  const other = upload(url)
+  other.write('sku,price\n')
+  // Both uploads are open when a third one is refused.
+  await until(async () => (await send({ body: products, headers: CSV }, '&dryRun=1')).status === 429)
+  expect((await send(keyed('one'))).status).toBe(429)
+  other.destroy()
+  let third = await send(keyed('one'))
+  await until(async () => {
+    if (third.status === 429) third = await send(keyed('one'))
+    return third.status !== 429
+  })
+  first.end(products.replace('sku,price\n', ''))
+  expect(JSON.parse(await text(await answerOf(first)))).toEqual(third.body)
+  expect(third.body.total).toBe(2)
+  expect((await hq.tasks.list()).items.map(({ id }) => id)).toEqual([third.body.id])
+  expect((await send(keyed('one'))).body).toEqual(third.body)
+  expect((await send({ ...keyed('one'), body: products.replace('12', '13') })).status).toBe(422)
+})
+
 test('a repeated request waits for the first upload, and its own file is not read', async () => {
   const { hq, url } = await served()
   hq.job('Row', async () => {})

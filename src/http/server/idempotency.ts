@@ -20,6 +20,8 @@ const POLL_MS = 500
 
 /** The prefix of a request's digest until its task is created. */
 const BEFORE = '?'
+/** The prefix after a request failed before that. The same request may use the id again, any other gets a new one. */
+const FAILED = '!'
 
 /** The task that a key stands for. */
 export interface KeyClaim {
@@ -35,7 +37,10 @@ export interface KeyClaim {
   fingerprint: Fingerprint | undefined
   /** Records that the task exists, so that a deleted task is not created again, and the fingerprint of its file. */
   made(fingerprint?: Fingerprint): Promise<void>
-  /** Releases the key if no task was created, so that the client can send a corrected request with it. */
+  /**
+   * Releases the key if no task was created, so that the client can send a corrected request with it. The same request still
+   * gets the same id, because another one that is under way may create the task.
+   */
   failed(): Promise<void>
 }
 
@@ -53,8 +58,13 @@ export async function claimKey(hq: Highkiq, kind: 'import' | 'task', text: strin
   const own = digest(about)
   const claim = `${fresh} ${BEFORE}${own}`
   let there = (await store.results.remember(key, claim, DAY)) ?? claim
+  while (there.includes(FAILED)) {
+    const next = there.endsWith(FAILED + own) ? there.replace(FAILED, BEFORE) : claim
+    there = (await store.results.remember(key, next, DAY, there)) ?? next
+  }
   const [id = '', meantFor = '', known] = there.split(' ')
   const isMade = !meantFor.startsWith(BEFORE)
+  const released = `${id} ${FAILED}${own}`
   let fingerprint = parseFingerprint(known)
   let making = Promise.resolve()
   const make = async (now: Fingerprint | undefined) => {
@@ -62,16 +72,19 @@ export async function claimKey(hq: Highkiq, kind: 'import' | 'task', text: strin
     if (isMade && !now) return
     if (fingerprint?.whole) return
     const value = [id, own, ...(now ? [formatFingerprint(now)] : [])].join(' ')
-    if ((await store.results.remember(key, value, DAY, there)) !== null) return
-    there = value
-    fingerprint = now
+    for (const before of [there, released]) {
+      if ((await store.results.remember(key, value, DAY, before)) !== null) continue
+      there = value
+      fingerprint = now
+      return
+    }
   }
   const made = (now?: Fingerprint) => {
     making = making.catch(() => {}).then(() => make(now))
     return making
   }
   const failed = async () => {
-    if (!isMade && (await store.tasks.find(id)) === null) await store.results.remember(key, '', 0, there)
+    if (!isMade && (await store.tasks.find(id)) === null) await store.results.remember(key, released, DAY, there)
   }
   if (id === fresh) return { id, task: null, to: 'make', fingerprint, made, failed }
   if (meantFor.replace(BEFORE, '') !== own) throw reused('for another request, or with other parameters', id)
