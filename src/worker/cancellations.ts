@@ -1,6 +1,6 @@
 import type { Store } from '../store/contract.ts'
 
-/** With more ids than this the worker drops them all and reads those that are still cancelled again. */
+/** With more ids than this the worker reads those that are still cancelled again, and drops the others. */
 const MAX_KNOWN = 200_000
 
 /**
@@ -9,11 +9,15 @@ const MAX_KNOWN = 200_000
  */
 export class Cancellations {
   readonly #store: Store
-  readonly #known = new Set<string>()
+  #known = new Set<string>()
+  /** Those that were read again, and the version up to which that goes; until then `#known` has them all. */
+  #again: { known: Set<string>; until: number } | undefined
+  readonly #most: number
   #version = 0
 
-  constructor(store: Store) {
+  constructor(store: Store, most = MAX_KNOWN) {
     this.#store = store
+    this.#most = most
   }
 
   /** The worker knows all cancellations up to this version. */
@@ -39,13 +43,21 @@ export class Cancellations {
 
   /** Reads a page of new cancellations. Resolves with the version up to which they are known, and whether there was none. */
   async readNext(): Promise<{ version: number; isEmpty: boolean }> {
-    if (this.#known.size > MAX_KNOWN) {
-      this.#known.clear()
+    if (this.#known.size > this.#most && !this.#again) {
+      this.#again = { known: new Set(), until: this.#version }
       this.#version = 0
     }
     const { version, jids } = await this.#store.cancellations.since(this.#version)
-    for (const jid of jids) this.#known.add(jid)
+    for (const jid of jids) {
+      this.#known.add(jid)
+      this.#again?.known.add(jid)
+    }
     this.#version = version
-    return { version, isEmpty: jids.length === 0 }
+    const isEmpty = jids.length === 0
+    if (this.#again && (isEmpty || version >= this.#again.until)) {
+      this.#known = this.#again.known
+      this.#again = undefined
+    }
+    return { version, isEmpty }
   }
 }
