@@ -11,9 +11,10 @@ import type { Client } from 'pg'
 import { within } from '../../../job/wait.ts'
 import { END_MS, endClient } from './ending.ts'
 
-/** The pause after a NOTIFY; each one that follows at once doubles it. */
+/** The pause after a NOTIFY. It doubles while notifications are wanted more often than every OFTEN_MS on average. */
 const FIRST_PAUSE_MS = 1
 const MOST_PAUSE_MS = 10
+const OFTEN_MS = 2.5
 /** The next NOTIFY does not wait longer for the answer to the one before. */
 const MOST_ANSWER_MS = 200
 /** A payload has at most 8,000 bytes. */
@@ -43,6 +44,8 @@ export class Notifier {
   readonly #id = randomUUID()
   readonly #watches = new Set<Watch>()
   readonly #pending = new Set<string>()
+  /** How often a notification was wanted since the last NOTIFY. */
+  #wanted = 0
   /** Whether a push is under way that sends a notification in its own statement. */
   #isInPush = false
   /** Whether NOTIFY is sent at intervals, or the pause after a notification has not ended. */
@@ -65,6 +68,7 @@ export class Notifier {
     if (names.length === 0) return
     this.#wake(new Set(names))
     for (const name of names) this.#pending.add(name)
+    this.#wanted++
     if (this.#closed || this.#isSending) return
     this.#isSending = true
     setImmediate(() => this.#send())
@@ -138,13 +142,14 @@ export class Notifier {
     while (this.#pending.size > 0) {
       const payload = payloadOf(this.#id, this.#pending)
       this.#pending.clear()
+      this.#wanted = 0
       // A notification that is lost delays a job by the interval at which waiters ask.
       await within(
         MOST_ANSWER_MS,
         this.#options.send(payload).catch(() => undefined),
       )
       if (!this.#closed) await sleep(pause)
-      pause = Math.min(2 * pause, MOST_PAUSE_MS)
+      pause = this.#wanted * OFTEN_MS > pause ? Math.min(2 * pause, MOST_PAUSE_MS) : FIRST_PAUSE_MS
     }
     this.#isSending = false
   }
