@@ -126,13 +126,18 @@ test('jobs of a call start after those of an earlier one although a call between
   Object.defineProperty(t.hq.store, 'maxConcurrentCalls', { value: 3 })
   const { workers } = t.hq.store
   const settleAndFetch = workers.settleAndFetch.bind(workers)
+  const first = gate()
   const { opened, open } = gate()
   let fetches = 0
   workers.settleAndFetch = async (owner, step) => {
     const number = step.fetch.n > 0 ? ++fetches : 0
     if (number === 2) throw new Error('no answer')
+    if (number === 3) await first.opened
     const answer = await settleAndFetch(owner, step)
-    if (number === 1) await opened
+    if (number === 1) {
+      first.open()
+      await opened
+    }
     // The worker reads this answer before the first one.
     if (number === 3) setImmediate(open)
     return answer

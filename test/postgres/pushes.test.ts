@@ -22,7 +22,7 @@ onPostgres('pushes that wait for an earlier one', () => {
   test('are refused each by itself: a job that the server does not accept is no fault of the others', () =>
     withBench(postgres, async (t) => {
       await t.store.jobs.push([toQueue('q', t.job(0))], NOW)
-      await run(t.url, `ALTER TABLE highkiq.ready ADD CHECK (text <> '${t.job(2)}')`)
+      await run(t.url, refuse(t.job(2)))
       const pushed = [1, 2, 3].map((n) => t.store.jobs.push([toQueue('q', t.job(n))], NOW))
       const outcomes = await Promise.allSettled(pushed)
       expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
@@ -43,7 +43,7 @@ onPostgres('pushes that wait for an earlier one', () => {
   test('to several queues say which jobs are stored when the server does not accept one of them', () =>
     withBench(postgres, async (t) => {
       await t.store.jobs.push([toQueue('q', t.job(0))], NOW)
-      await run(t.url, `ALTER TABLE highkiq.ready ADD CHECK (text <> '${t.job(2)}')`)
+      await run(t.url, refuse(t.job(2)))
       const items = ['q', 'r', 's'].map((queue, i) => toQueue(queue, t.job(i + 1)))
       const thrown = await t.store.jobs.push(items, NOW).catch((error) => error)
       expect(thrown).toMatchObject({ code: 'PUSH_FAILED', cause: { code: 'STORE_UNUSABLE', cause: { code: '23514' } } })
@@ -93,9 +93,14 @@ onPostgres('a push beside many expired rows', () => {
     }))
 })
 
+/** The server refuses one job, alone or in a pack. */
+const refuse = (text: string) => `
+  ALTER TABLE highkiq.ready ADD CHECK (text <> '${text}');
+  ALTER TABLE highkiq.pack ADD CHECK (strpos(text, '${text}') = 0);`
+
 /** The server refuses one job, and takes its time with another. */
 const refuseAndDelay = (refused: string, late: string) => `
-  ALTER TABLE highkiq.ready ADD CHECK (text <> '${refused}');
+  ${refuse(refused)}
   CREATE FUNCTION highkiq.delay() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2); RETURN NEW; END $$;
   CREATE TRIGGER delay BEFORE INSERT ON highkiq.ready FOR EACH ROW WHEN (NEW.text = '${late}') EXECUTE FUNCTION highkiq.delay()`
 

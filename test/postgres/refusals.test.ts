@@ -104,8 +104,8 @@ onPostgres('pushes of each kind', () => {
 
   test('throw STORE_UNUSABLE when the server does not accept what they store, as does the tick of a cron entry', async () => {
     const { server, store } = await serverOfItsOwn()
-    await server.query("ALTER TABLE highkiq.ready ADD CHECK (text NOT LIKE '%unwelcome%')")
-    await server.query("ALTER TABLE highkiq.ordered_waiting ADD CHECK (text NOT LIKE '%unwelcome%')")
+    for (const table of ['ready', 'pack', 'ordered_waiting'])
+      await server.query(`ALTER TABLE highkiq.${table} ADD CHECK (text NOT LIKE '%unwelcome%')`)
     await expectRefused(store, 'STORE_UNUSABLE', 'unwelcome')
     await store.crons.define('a', { old: null, text: '{}', tick: 1 }, 60)
     const jid = '1'.repeat(24)
@@ -128,7 +128,7 @@ onPostgres('a table that another program has locked', () => {
         }),
       )) as [Store, Store]
       await client.query('BEGIN')
-      await client.query('LOCK TABLE highkiq.ready, highkiq.fetched')
+      await client.query('LOCK TABLE highkiq.ready, highkiq.pack, highkiq.fetched')
       const timedOut = { code: 'STORE_TIMEOUT', message: expect.stringContaining('keeps a lock') }
       const refused = { maybePushed: false, cause: timedOut }
       await Promise.all([

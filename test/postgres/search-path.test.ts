@@ -55,14 +55,14 @@ onPostgres('functions of the app with the names of functions of PostgreSQL', () 
       const app = (await t.connect()) as pg.Client
       await app.query(`CREATE SCHEMA trap; ${TRAPS.join('')} SET search_path = ${PATH}`)
       const rows = async (sql: string) => (await app.query({ text: sql, rowMode: 'array' })).rows
-      expect(await rows(`SELECT highkiq.push_plain(1, 'q', '{}', 0)`)).toEqual([[true]])
+      expect(await rows(`SELECT highkiq.push_packs(1, 'q', E'{}\\n[]', 2, 0)`)).toEqual([[true]])
       const step = (ended: string, n: number) =>
         rows(`SELECT kind FROM highkiq.step_plain(1, '${owner}', ${ended}, '2026-01-01', '{q}', ${n}, 7)`)
-      expect(await step(`'{}', '{}', '{}'`, 2)).toEqual([['owner'], ['fetched'], ['fetched']])
+      expect(await step(`'{}', '{}', '{}'`, 3)).toEqual([['owner'], ['fetched'], ['fetched'], ['fetched']])
       const [[queue, position]] = (await rows('SELECT queue, position FROM highkiq.fetched')) as [[string, string]]
       const ended = `'{${queue}, ${queue}}', '{${position}, 99}', '{7, 7}'`
       expect(await step(ended, 0)).toEqual([['owner'], ['settled']])
       await rows('SELECT highkiq.sum_changes(1)')
-      expect(await t.store.metrics.totals()).toMatchObject({ fetched: 1, enqueued: 0, processed: 1 })
+      expect(await t.store.metrics.totals()).toMatchObject({ fetched: 2, enqueued: 0, processed: 1 })
     }))
 })

@@ -43,7 +43,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
     arbitrary: fc.record({
       do: fc.constant('push' as const),
       queue: one,
-      count: fc.integer({ min: 1, max: 4 }),
+      count: fc.integer({ min: 1, max: 20 }),
       front: fc.boolean(),
     }),
   },
@@ -55,7 +55,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       settle: fc.array(fate, { maxLength: 4 }),
       stale: fc.boolean(),
       order: one,
-      n: fc.integer({ min: 0, max: 4 }),
+      n: fc.integer({ min: 0, max: 12 }),
     }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('claim' as const), who: one }) },

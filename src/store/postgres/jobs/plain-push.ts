@@ -10,11 +10,14 @@ import { ANSWER_SECONDS, type StoreServer } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
 import { CHUNK } from './moves.ts'
 
-/** Whether a job is only put at the back of a queue, and its text is a line, as JSON is. */
+/** Separates two packs of a push. */
+const SEPARATOR = '\x1e'
+
+/** Returns whether a job only goes to the back of a queue, and its text has neither a line break nor a SEPARATOR. JSON has neither. */
 export function isPlain(item: PushItem): item is PushItem & { to: 'queue' } {
   if (item.to !== 'queue' || item.end !== 'back') return false
   if (item.effects?.length || item.once !== undefined || item.unique || item.maxLength !== undefined) return false
-  return item.text !== '' && !item.text.includes('\n')
+  return item.text !== '' && !item.text.includes('\n') && !item.text.includes(SEPARATOR)
 }
 
 /** A push of plain jobs to one queue. */
@@ -80,18 +83,18 @@ export class PushGroup {
   }
 }
 
-/** Stores plain jobs of one queue, in the order given. */
+/** The most jobs in a pack: the increment of hk.back_position. */
+const PACK_SIZE = 8
+/** The most characters of a pack, averaged over a push. PostgreSQL compresses rows over 2 kB, or stores a part of them elsewhere. */
+const PACK_CHARACTERS = 1940
+
+/** Stores plain jobs of one queue, in the order given: many small ones in packs, others in a row each. */
 export async function pushPlain(server: StoreServer, queue: string, items: readonly PushItem[]): Promise<void> {
   const name = baseQueue(queue)
-  // One long text is written and read with far less work than an array.
-  const lines = items
-    .map(({ text }) => text)
-    .join('\n')
-    .toWellFormed()
+  const values = [server.lock, name, packsOf(items), items.length, priorityOffset(queue)] as const
   const push = () =>
     server.runOne(
       async (db, within) => {
-        const values = [server.lock, name, lines, priorityOffset(queue)] as const
         const answer = within
           ? db.first<{ pushed: boolean }>(sql.queue.pushPlainAndNotify, ...values, within.channel, within.payload)
           : db.first<{ pushed: boolean }>(sql.queue.pushPlain, ...values)
@@ -101,4 +104,16 @@ export async function pushPlain(server: StoreServer, queue: string, items: reado
     )
   // Another process may hide the queue again before the push.
   while (!(await push())) await server.write((db) => db.run(sql.queue.show, name), ANSWER_SECONDS)
+}
+
+/** Returns the jobs as lines, with a separator between two packs. One long text is written and read with far less work than an array. */
+function packsOf(items: readonly PushItem[]): string {
+  const characters = items.reduce((sum, { text }) => sum + text.length, 0)
+  const size = Math.max(1, Math.min(PACK_SIZE, Math.floor((PACK_CHARACTERS * items.length) / characters)))
+  let packs = ''
+  for (const [i, { text }] of items.entries()) {
+    if (i > 0) packs += i % size === 0 ? SEPARATOR : '\n'
+    packs += text
+  }
+  return packs.toWellFormed()
 }

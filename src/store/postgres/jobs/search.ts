@@ -84,6 +84,11 @@ export class PostgresSearchStore extends PostgresArea implements SearchStore {
       const expected = some.map(([i, { text }]) => ({ position: search.positions[i] ?? null, text }))
       const id = (await db.first<{ id: number }>(sql.queue.id, queue))?.id
       if (id === undefined) return some.map(() => 'gone')
+      await db.run(
+        sql.queue.unpackAt,
+        id,
+        expected.map(({ position }) => position),
+      )
       const pulls = expected.map((place, i) => (some[i]?.[1].to?.to === 'same' ? { ...place, position: null } : place))
       const isRemoved = await numbered(db, sql.search.pull, id, pulls)
       for (const [n, [, { to }]] of some.entries()) {
@@ -106,7 +111,11 @@ export class PostgresSearchStore extends PostgresArea implements SearchStore {
       const last = sizes[howManyFit(sizes) - 1]
       let removed = 0
       let kept: WaitingJob[] = []
-      if (last) removed = await db.run(sql.queue.clearTo, id, last.position, isFree ? [] : needles)
+      if (last) {
+        if (isFree) removed = (await db.first<{ jobs: number }>(sql.queue.clearPacks, id, last.position))?.jobs ?? 0
+        await db.run(sql.queue.unpack, id, BEFORE_ALL, last.position)
+        removed += await db.run(sql.queue.clearTo, id, last.position, isFree ? [] : needles)
+      }
       if (last && !isFree) {
         const left = await db.all<{ position: number; text: string }>(sql.queue.leftTo, id, last.position)
         kept = left.map(({ position, text }) => ({ text, at: String(position) }))

@@ -11,7 +11,8 @@ RETURNING number;
 UPDATE hk.transfer_page SET jobs = NULL WHERE transfer = $1 AND number = $2 AND jobs IS NOT NULL;
 
 -- near: returns jobs of a queue that are fetched next, from an offset on.
-SELECT position, text FROM hk.ready WHERE queue = $1 ORDER BY position LIMIT $2 OFFSET $3;
+SELECT at_position AS position, job AS text
+FROM hk.oldest_jobs($1, -9000000000000000, 9000000000000000, $2::bigint + $3::bigint) ORDER BY at_position LIMIT $2 OFFSET $3;
 
 -- outcome: returns what became of a page.
 SELECT outcome FROM hk.stored_page WHERE transfer = $1 AND number = $2;
@@ -29,7 +30,7 @@ DELETE FROM hk.stored_page WHERE id IN (
   SELECT id FROM hk.stored_page WHERE transfer > $1 AND transfer < $2 AND (number = 0)::integer = $3 ORDER BY id DESC OFFSET $4
 );
 
--- removeQueued: deletes the jobs at these positions of a queue, and reduces its size.
+-- removeQueued: deletes the jobs at these positions of a queue, none of which may be packed, and reduces its size.
 WITH gone AS (
   DELETE FROM hk.ready AS ready USING unnest($2::bigint[]) AS named(position)
   CROSS JOIN LATERAL (SELECT ctid FROM hk.ready WHERE queue = $1 AND position = named.position OFFSET 0) AS found

@@ -111,6 +111,8 @@ async function removeQueued(db: Database, { queue, offset, texts }: Extract<Tran
     positions.push(position)
     jobs.push({ to: 'queue', queue: queueAt(name, position), text, end: 'front' })
   }
-  if (positions.length > 0) await db.run(sql.transfer.removeQueued, id, positions)
+  if (positions.length === 0) return jobs
+  await db.run(sql.queue.unpackAt, id, positions)
+  await db.run(sql.transfer.removeQueued, id, positions)
   return jobs
 }

@@ -18,13 +18,23 @@ FROM grown CROSS JOIN unnest($2::text[]) WITH ORDINALITY AS jobs (text, n) ORDER
 
 -- hasJobs: returns a row if one of the queues has a job and is not paused.
 SELECT 1 FROM hk.queue AS queue WHERE name = ANY($1::text[]) AND NOT EXISTS (SELECT 1 FROM hk.paused WHERE hk.paused.queue = name)
-AND EXISTS (SELECT 1 FROM hk.ready AS ready WHERE ready.queue = queue.id) LIMIT 1;
+AND (EXISTS (SELECT 1 FROM hk.ready AS ready WHERE ready.queue = queue.id) OR EXISTS (SELECT 1 FROM hk.pack AS pack WHERE pack.queue = queue.id))
+LIMIT 1;
 
--- pushPlain: see hk.push_plain.
-SELECT hk.push_plain($1, $2, $3, $4) AS pushed;
+-- pushPlain: see hk.push_packs.
+SELECT hk.push_packs($1, $2, $3, $4, $5) AS pushed;
 
 -- pushPlainAndNotify: the same, and a notification at its commit.
-SELECT hk.push_plain($1, $2, $3, $4) AS pushed, pg_notify($5, $6);
+SELECT hk.push_packs($1, $2, $3, $4, $5) AS pushed, pg_notify($6, $7);
+
+-- unpackNext: see hk.unpack_next. Run it before `fetch`, in its transaction.
+SELECT hk.unpack_next($1, $2);
+
+-- unpack: see hk.unpack. Run it before jobs between two positions are changed, in the same transaction.
+SELECT hk.unpack($1, $2, $3);
+
+-- unpackAt: does the same for the jobs at these positions.
+SELECT hk.unpack($1, position, position) FROM unnest($2::bigint[]) AS position;
 
 -- stepPlain: see hk.step_plain.
 SELECT kind, queue_id AS "queueId", at_position AS position, queue_name AS queue, job AS text FROM hk.step_plain($1, $2, $3, $4, $5, $6, $7, $8, $9);
@@ -66,61 +76,67 @@ JOIN wanted ON wanted.id = fetched_jobs.queue ORDER BY n, position;
 UPDATE hk.queue SET size = size - $1 WHERE id = $2;
 
 -- list: returns all queues with their sizes and next jobs.
-SELECT name, size, limited, (SELECT text FROM hk.ready AS ready WHERE ready.queue = queue.id ORDER BY position LIMIT 1) AS next
+SELECT name, size, limited, (SELECT job FROM hk.oldest_jobs(queue.id, -9000000000000000, 9000000000000000, 1)) AS next
 FROM hk.queue_now AS queue WHERE cleared = 0 OR size > 0 ORDER BY name;
 
 -- those: returns queues with their sizes and next jobs.
-SELECT name, size, limited, (SELECT text FROM hk.ready AS ready WHERE ready.queue = queue.id ORDER BY position LIMIT 1) AS next
+SELECT name, size, limited, (SELECT job FROM hk.oldest_jobs(queue.id, -9000000000000000, 9000000000000000, 1)) AS next
 FROM hk.queue_now AS queue WHERE name = ANY($1::text[]);
 
 -- heads: returns the next job of each priority of the queues that have jobs with a priority. $1 is 2^48.
-SELECT name, head.text FROM hk.queue AS queue CROSS JOIN generate_series(0, 9) AS priority CROSS JOIN LATERAL (
-  SELECT text FROM hk.ready AS ready WHERE ready.queue = queue.id
-  AND position > -$1::bigint * priority - $1::bigint / 2 AND position <= -$1::bigint * priority + $1::bigint / 2 ORDER BY position LIMIT 1
+SELECT name, head.job AS text FROM hk.queue AS queue CROSS JOIN generate_series(0, 9) AS priority
+CROSS JOIN LATERAL hk.oldest_jobs(
+  queue.id, -$1::bigint * priority - $1::bigint / 2, -$1::bigint * priority + $1::bigint / 2 + 1, 1
 ) AS head
-WHERE EXISTS (SELECT 1 FROM hk.ready AS ready WHERE ready.queue = queue.id AND position < -$1::bigint / 2);
+WHERE EXISTS (SELECT 1 FROM hk.oldest_jobs(queue.id, -9000000000000000, -$1::bigint / 2, 1));
 
 -- peek: returns a page of jobs, next to be fetched first.
-SELECT text FROM hk.ready AS ready JOIN hk.queue AS queue ON queue.id = ready.queue
-WHERE queue.name = $1 ORDER BY position LIMIT $2 OFFSET $3;
+SELECT job AS text FROM hk.queue AS queue
+CROSS JOIN LATERAL hk.oldest_jobs(queue.id, -9000000000000000, 9000000000000000, $2::bigint + $3::bigint) AS jobs
+WHERE queue.name = $1 ORDER BY at_position LIMIT $2 OFFSET $3;
 
 -- id: returns the id of a queue, whether it has jobs or not, and a position behind all of its jobs.
 SELECT id, 9000000000000000 AS tail FROM hk.queue WHERE name = $1;
 
 -- newest: returns positions and sizes of the jobs before a position, newest first.
-SELECT position, octet_length(text) AS bytes FROM hk.ready WHERE queue = $1 AND position < $2 ORDER BY position DESC LIMIT $3;
+SELECT at_position AS position, octet_length(job) AS bytes FROM hk.newest_jobs($1, -9000000000000000, $2, $3);
 
 -- oldest: returns positions and sizes of the jobs after a position, in the order in which they are fetched.
-SELECT position, octet_length(text) AS bytes FROM hk.ready WHERE queue = $1 AND position > $2 ORDER BY position LIMIT $3;
+SELECT at_position AS position, octet_length(job) AS bytes FROM hk.oldest_jobs($1, $2, 9000000000000000, $3);
 
 -- searchOldest: returns jobs between two positions (the first one excluded) that contain a text, in the order in which they
 -- are fetched.
-SELECT position, text FROM hk.ready
-WHERE queue = $1 AND position > $2 AND position <= $3 AND strpos(text, $4) > 0 ORDER BY position LIMIT $5;
+SELECT at_position AS position, job AS text FROM hk.oldest_jobs($1, $2, $3::bigint + 1, 9000000000000000)
+WHERE strpos(job, $4) > 0 ORDER BY at_position LIMIT $5;
 
 -- search: returns jobs between two positions (the second one excluded) that contain a text, newest first.
-SELECT position, text FROM hk.ready
-WHERE queue = $1 AND position >= $2 AND position < $3 AND strpos(text, $4) > 0 ORDER BY position DESC LIMIT $5;
+SELECT at_position AS position, job AS text FROM hk.newest_jobs($1, $2::bigint - 1, $3, 9000000000000000)
+WHERE strpos(job, $4) > 0 ORDER BY at_position DESC LIMIT $5;
 
 -- whereIs: returns those of the texts that are between two positions (the second one excluded).
-SELECT position, text FROM hk.ready
-WHERE queue = $1 AND position >= $2 AND position < $3 AND text = ANY($4::text[]) ORDER BY position DESC;
+SELECT at_position AS position, job AS text FROM hk.newest_jobs($1, $2::bigint - 1, $3, 9000000000000000)
+WHERE job = ANY($4::text[]) ORDER BY at_position DESC;
 
--- replace: gives a job another text.
+-- replace: gives a job that is not packed another text.
 UPDATE hk.ready SET text = $1 WHERE queue = $2 AND position = $3 AND text = $4;
 
--- clearTo: deletes the jobs up to a position that contain none of the texts.
+-- clearPacks: deletes the packs before a position, and returns how many jobs they had.
+WITH gone AS (DELETE FROM hk.pack WHERE queue = $1 AND position < $2::bigint - 7 RETURNING text)
+SELECT coalesce(sum(cardinality(string_to_array(text, E'\n'))), 0)::bigint AS jobs FROM gone;
+
+-- clearTo: deletes the jobs up to a position that contain none of the texts. None of them may be packed.
 DELETE FROM hk.ready WHERE queue = $1 AND position <= $2
 AND NOT EXISTS (SELECT 1 FROM unnest($3::text[]) AS needle WHERE strpos(ready.text, needle) > 0);
 
--- leftTo: returns the jobs up to a position, in order.
+-- leftTo: returns the jobs up to a position, in order. None of them may be packed.
 SELECT position, text FROM hk.ready WHERE queue = $1 AND position <= $2 ORDER BY position;
 
 -- positions: returns positions and sizes of the next jobs, in order.
-SELECT position, octet_length(text) AS bytes FROM hk.ready WHERE queue = $1 ORDER BY position LIMIT $2;
+SELECT at_position AS position, octet_length(job) AS bytes FROM hk.oldest_jobs($1, -9000000000000000, 9000000000000000, $2);
 
 -- hide: stops listing a queue if it is empty.
-UPDATE hk.queue SET cleared = 1 WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM hk.ready AS ready WHERE ready.queue = $1);
+UPDATE hk.queue SET cleared = 1 WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM hk.ready AS ready WHERE ready.queue = $1)
+AND NOT EXISTS (SELECT 1 FROM hk.pack AS pack WHERE pack.queue = $1);
 
 -- pause: pauses a queue.
 INSERT INTO hk.paused (queue) VALUES ($1) ON CONFLICT DO NOTHING;

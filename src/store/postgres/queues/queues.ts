@@ -42,6 +42,7 @@ export class Queues extends Tables {
   /** Moves at most `n` jobs of the queues, in their order, to an owner, whose fetch has this number. */
   async fetch(owner: number, queues: readonly string[], n: number, fetchNumber: number): Promise<FetchedJob[]> {
     type Row = { queue: string; queueId: number; position: number; text: string }
+    await this.db.run(sql.queue.unpackNext, queues, n)
     const rows = await this.db.all<Row>(sql.queue.fetch, owner, queues, n, fetchNumber)
     return rows.map(({ queue, queueId, position, text }) => ({
       queue: queueAt(queue, position),

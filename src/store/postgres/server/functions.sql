@@ -5,7 +5,7 @@
 -- the old one stays here, and works with the new tables. A later migration drops it, when no supported version calls it.
 --
 -- Most are one round trip of a hot path. Those with SET enable_… = off use the indexes also when the statistics of a table are
--- old. `lock` is the advisory lock of the writers. Those that share it run at the same time, and never beside a writer.
+-- old; those with force_generic_plan are planned once for each connection. `lock` is the advisory lock of the writers. Those that share it run at the same time, and never beside a writer.
 --
 -- The caller's search_path may lead to functions of the app that have the names of PostgreSQL's. SET search_path takes 3 µs, so the
 -- hottest functions name those of PostgreSQL with pg_catalog instead; unnest with several arrays is always PostgreSQL's own.
@@ -28,22 +28,100 @@ BEGIN
   ON CONFLICT (day) DO UPDATE SET processed = stat.processed + excluded.processed;
 END $$;
 
--- Stores jobs without effects at the back of a queue. It does not wait for the writers.
--- lines: a text on each line. Returns false, and stores nothing, if the queue is new or hidden.
-CREATE OR REPLACE FUNCTION hk.push_plain(lock bigint, queue_name text, lines text, priority_offset bigint) RETURNS boolean
+-- Stores jobs without effects at the back of a queue. It does not wait for the writers. packs: a text on each line, and U+001E between
+-- two packs: PostgreSQL splits a text much faster at a single byte. jobs: their number. If each pack has one job, the jobs go to hk.ready.
+-- Returns false, and stores nothing, if the queue is new or hidden.
+CREATE OR REPLACE FUNCTION hk.push_packs(lock bigint, queue_name text, packs text, jobs bigint, priority_offset bigint) RETURNS boolean
 LANGUAGE plpgsql SET lock_timeout = '5s' AS $$
 DECLARE
   queue_id bigint;
-  texts text[] := pg_catalog.string_to_array(lines, E'\n');
+  all_packs text[] := pg_catalog.string_to_array(packs, E'\x1e');
 BEGIN
   SELECT id INTO queue_id FROM hk.queue WHERE name = queue_name AND cleared = 0;
   IF NOT FOUND THEN RETURN false; END IF;
-  INSERT INTO hk.ready (queue, position, text)
-  SELECT queue_id, pg_catalog.nextval('hk.back_position') - priority_offset, job FROM pg_catalog.unnest(texts) AS jobs (job);
-  INSERT INTO hk.queue_change VALUES (queue_id, pg_catalog.cardinality(texts));
+  IF pg_catalog.cardinality(all_packs) = jobs THEN
+    INSERT INTO hk.ready (queue, position, text)
+    SELECT queue_id, pg_catalog.nextval('hk.back_position') - priority_offset, job FROM pg_catalog.unnest(all_packs) AS jobs (job);
+  ELSE
+    INSERT INTO hk.pack (queue, position, text)
+    SELECT queue_id, pg_catalog.nextval('hk.back_position') - priority_offset, pack FROM pg_catalog.unnest(all_packs) AS packs (pack);
+  END IF;
+  INSERT INTO hk.queue_change VALUES (queue_id, jobs);
   IF pg_catalog.random() < 0.01 THEN PERFORM hk.sum_changes(lock); END IF;
   RETURN true;
 END $$;
+
+-- Moves each pack that has a job from position `low` to `high` to hk.ready, as a whole.
+CREATE OR REPLACE FUNCTION hk.unpack(queue_id bigint, low bigint, high bigint) RETURNS void LANGUAGE sql AS $$
+  WITH gone AS (
+    DELETE FROM hk.pack WHERE queue = queue_id AND position > low - 8 AND position <= high RETURNING position, text
+  )
+  INSERT INTO hk.ready (queue, position, text)
+  SELECT queue_id, position + nth - 1, job
+  FROM gone CROSS JOIN LATERAL pg_catalog.unnest(pg_catalog.string_to_array(text, E'\n')) WITH ORDINALITY AS jobs (job, nth)
+$$;
+
+-- Unpacks as many of the next packs as a fetch of at most `most` jobs needs, in the order of the queues. Jobs that another step is
+-- fetching do not count.
+CREATE OR REPLACE FUNCTION hk.unpack_next(names text[], most bigint) RETURNS void LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  wanted record;
+  missing bigint := most;
+  moved bigint;
+BEGIN
+  FOR wanted IN
+    SELECT queues.id, first.position FROM (
+      SELECT queue.id FROM pg_catalog.unnest(names) WITH ORDINALITY AS asked (name, n) JOIN hk.queue AS queue USING (name)
+      WHERE NOT EXISTS (SELECT 1 FROM hk.paused AS paused WHERE paused.queue = queue.name) ORDER BY n
+    ) AS queues
+    CROSS JOIN LATERAL (SELECT position FROM hk.pack AS pack WHERE pack.queue = queues.id ORDER BY position LIMIT 1) AS first
+  LOOP
+    SELECT missing - pg_catalog.count(*) INTO missing FROM (
+      SELECT 1 FROM hk.ready WHERE queue = wanted.id AND position < wanted.position ORDER BY position LIMIT missing FOR UPDATE SKIP LOCKED
+    ) AS before;
+    WHILE missing > 0 LOOP
+      WITH gone AS (
+        DELETE FROM hk.pack WHERE ctid = ANY (ARRAY(
+          SELECT ctid FROM hk.pack WHERE queue = wanted.id ORDER BY position LIMIT (missing + 7) / 8 FOR UPDATE SKIP LOCKED
+        )) RETURNING position, text
+      )
+      INSERT INTO hk.ready (queue, position, text)
+      SELECT wanted.id, position + nth - 1, job
+      FROM gone CROSS JOIN LATERAL pg_catalog.unnest(pg_catalog.string_to_array(text, E'\n')) WITH ORDINALITY AS jobs (job, nth);
+      GET DIAGNOSTICS moved = ROW_COUNT;
+      EXIT WHEN moved = 0;
+      missing := missing - moved;
+    END LOOP;
+    EXIT WHEN missing <= 0;
+  END LOOP;
+END $$;
+
+-- Returns the first `most` jobs of a queue, packed or not, between two positions, in the order in which they are fetched.
+CREATE OR REPLACE FUNCTION hk.oldest_jobs(queue_id bigint, low bigint, high bigint, most bigint)
+RETURNS TABLE (at_position bigint, job text) LANGUAGE sql STABLE AS $$
+  SELECT position, text FROM (
+    (SELECT position, text FROM hk.ready WHERE queue = queue_id AND position > low AND position < high ORDER BY position LIMIT most)
+    UNION ALL SELECT position, text FROM (
+      SELECT position + nth - 1 AS position, line AS text FROM (
+        SELECT position, text FROM hk.pack WHERE queue = queue_id AND position > low - 8 AND position < high ORDER BY position LIMIT most + 1
+      ) AS pack CROSS JOIN LATERAL pg_catalog.unnest(pg_catalog.string_to_array(text, E'\n')) WITH ORDINALITY AS lines (line, nth)
+    ) AS packed WHERE position > low AND position < high
+  ) AS jobs ORDER BY position LIMIT most
+$$;
+
+-- Returns the last `most` jobs of a queue, packed or not, between two positions, newest first.
+CREATE OR REPLACE FUNCTION hk.newest_jobs(queue_id bigint, low bigint, high bigint, most bigint)
+RETURNS TABLE (at_position bigint, job text) LANGUAGE sql STABLE AS $$
+  SELECT position, text FROM (
+    (SELECT position, text FROM hk.ready WHERE queue = queue_id AND position > low AND position < high ORDER BY position DESC LIMIT most)
+    UNION ALL SELECT position, text FROM (
+      SELECT position + nth - 1 AS position, line AS text FROM (
+        SELECT position, text FROM hk.pack WHERE queue = queue_id AND position > low - 8 AND position < high ORDER BY position DESC LIMIT most + 1
+      ) AS pack CROSS JOIN LATERAL pg_catalog.unnest(pg_catalog.string_to_array(text, E'\n')) WITH ORDINALITY AS lines (line, nth)
+    ) AS packed WHERE position > low AND position < high
+  ) AS jobs ORDER BY position DESC LIMIT most
+$$;
 
 -- One step of a worker whose ended jobs are done and have no effects: deletes them, counts them, and fetches at most `most` jobs
 -- of the queues, in their order. The tickets of the ended jobs are columns. Returns rows: `owner` with the newest version of the
@@ -54,6 +132,7 @@ CREATE OR REPLACE FUNCTION hk.step_plain(
   most bigint, this_fetch bigint
 ) RETURNS TABLE (kind text, queue_id bigint, at_position bigint, queue_name text, job text) LANGUAGE plpgsql
 SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET plan_cache_mode = force_generic_plan
 SET lock_timeout = '5s' AS $$
 DECLARE
   own bigint;
@@ -66,9 +145,11 @@ BEGIN
     WITH deleted AS (
       DELETE FROM hk.fetched AS fetched
       USING unnest(ended_queues, ended_positions, ended_fetches) WITH ORDINALITY AS ended (queue, position, fetch_number, nth)
-      WHERE fetched.owner = own AND fetched.queue = ended.queue AND fetched.position = ended.position
-        AND fetched.fetch_number = ended.fetch_number
-      RETURNING nth
+      CROSS JOIN LATERAL (
+        SELECT ctid AS row_id FROM hk.fetched AS owned WHERE owned.owner = own AND owned.queue = ended.queue
+          AND owned.position = ended.position AND owned.fetch_number = ended.fetch_number OFFSET 0
+      ) AS found
+      WHERE fetched.ctid = found.row_id RETURNING nth
     )
     SELECT pg_catalog.array_agg(nth) INTO gone FROM deleted;
     IF gone IS NOT NULL THEN INSERT INTO hk.stat_change VALUES (today, pg_catalog.cardinality(gone)); END IF;
@@ -78,6 +159,7 @@ BEGIN
     RETURN QUERY SELECT 'settled', NULL::bigint, nth, NULL, NULL FROM pg_catalog.unnest(gone) AS nth;
   END IF;
   IF most > 0 THEN
+    PERFORM hk.unpack_next(names, most);
     RETURN QUERY WITH wanted AS (
       SELECT queue.id, queue.name, n FROM pg_catalog.unnest(names) WITH ORDINALITY AS asked (name, n) JOIN hk.queue AS queue USING (name)
       WHERE NOT EXISTS (SELECT 1 FROM hk.paused AS paused WHERE paused.queue = queue.name) ORDER BY n
@@ -130,6 +212,7 @@ CREATE OR REPLACE FUNCTION hk.step_rows(
   first_messages bigint, last_messages bigint
 ) RETURNS TABLE (kind text, queue_id bigint, at_position bigint, queue_name text, job text) LANGUAGE plpgsql
 SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET plan_cache_mode = force_generic_plan
 SET lock_timeout = '5s' SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   own bigint;

@@ -7,8 +7,9 @@
 CREATE TABLE hk.schema_version (version integer NOT NULL);
 INSERT INTO hk.schema_version VALUES (0);
 
--- The positions of ready jobs. No position is used twice, except after a failover to a standby that had not received all.
-CREATE SEQUENCE hk.back_position;
+-- The positions of ready jobs. No position is used twice, except after a failover to a standby that had not received all. A pack takes
+-- one value of the sequence; its jobs have that number and those that follow.
+CREATE SEQUENCE hk.back_position INCREMENT BY 8;
 CREATE SEQUENCE hk.front_position;
 
 CREATE TABLE hk.queue (
@@ -23,6 +24,16 @@ CREATE TABLE hk.queue (
 
 -- Jobs in their queues; the lowest position is fetched next. Those of priority n are around -n * 2^48.
 CREATE TABLE hk.ready (
+  queue    bigint NOT NULL,
+  position bigint NOT NULL,
+  text     text COLLATE "C" NOT NULL,
+  PRIMARY KEY (queue, position)
+) WITH (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_cost_delay = 0);
+
+-- Each row has up to 8 jobs of one push, one on each line; a row for each job would cost more than the rest of the push. The first
+-- job has `position`, each next one the next number. A statement that changes or fetches one of them first moves the whole pack to
+-- hk.ready (hk.unpack, hk.unpack_next).
+CREATE TABLE hk.pack (
   queue    bigint NOT NULL,
   position bigint NOT NULL,
   text     text COLLATE "C" NOT NULL,
