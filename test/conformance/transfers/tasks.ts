@@ -221,12 +221,13 @@ export const taskTransfers: Case[] = [
     },
   },
   {
-    name: 'an ended task can be sealed, does not expire then, and expires after unseal',
+    name: 'an ended task can be sealed, does not expire then, and expires after unseal, also when the store was tidied meanwhile',
     async run(t) {
       const task = await taskWith(t, 1, 0, { keep: 1000 })
       await seal(t.store, task.id)
-      const { transfers, tasks } = t.store
+      const { transfers, tasks, workers } = t.store
       expect(await tasks.expired(NOW + 5000, 9)).toEqual([])
+      expect(await workers.tidy()).toEqual([])
       expect(await transfers.unseal(task.id, 'T')).toBe(true)
       expect(await tasks.expired(NOW + 5000, 9)).toEqual([task.id])
     },

@@ -124,7 +124,7 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
     await this.#priorities.tidy()
     for (const queue of await this.server.call((client) => client.smembers(this.keys.taskQueues))) {
       const { keys } = this
-      const all = [keys.taskQueues, keys.taskTimes(queue), keys.producers(queue), keys.backlog(queue)]
+      const all = [keys.taskQueues, keys.taskTimes(queue), keys.producers(queue), keys.backlog(queue), keys.movingTasks]
       await this.server.run(lua.removeTaskQueueName, all, [queue])
     }
     const owners = [...new Set((await this.#findOwners()).map(({ owner }) => owner))]
