@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, type MockInstance, test, vi } from 'vitest'
+import { job, NOW, requestOf, sure, toQueue } from '../conformance/bench.ts'
 import { bench, Collector, gate, promptly, until } from '../engine/bench.ts'
 import { type RedisServer, startServer } from './server.ts'
 import { onRedis } from './suite.ts'
@@ -37,6 +38,34 @@ onRedis('an idle fleet', () => {
     await until(() => asked.every(({ mock }) => mock.calls.length >= 20))
     // Reading all leases of all queues once takes more bytes than this.
     expect((await read()) - before).toBeLessThan(300_000)
+    redis.disconnect()
+  })
+
+  test('a search for jobs of workers with many queues reads only the queues of which they hold jobs', async () => {
+    const { store } = bench({ url: server.url(4) }).hq
+    const redis = new Redis(server.port)
+    const queues = Array.from({ length: 200 }, (_, i) => `queue-of-customer-${i}`)
+    const owners = Array.from({ length: 50 }, (_, i) => `a-host-of-the-fleet:4711:${i}.0`)
+    for (const owner of owners) await store.workers.join(owner, { queues, seconds: 3600, host: '' })
+    const [queue, owner] = [sure(queues[150]), sure(owners[40])]
+    await store.jobs.push([toQueue(queue, job(1))], NOW)
+    const { fetched } = await store.workers.settleAndFetch(owner, requestOf({ fetch: { queues: [queue], n: 1 } }))
+    expect(fetched).toHaveLength(1)
+    const reads = async () => Number(/cmdstat_lrange:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0)
+    const bytes = async () => {
+      const [, read = '', written = ''] =
+        /input_bytes:(\d+)\s+total_net_output_bytes:(\d+)/.exec(await redis.info('stats')) ?? []
+      return Number(read) + Number(written)
+    }
+    const readBefore = await reads()
+    // It searches for lost answers first.
+    expect(await store.workers.release(owner)).toBe(false)
+    expect((await reads()) - readBefore).toBe(1)
+    for (const one of owners) await store.workers.claim(one)
+    const before = await bytes()
+    expect(await store.workers.orphaned(9)).toMatchObject([{ owner, queue, text: job(1) }])
+    // To name each key once takes more bytes than this.
+    expect((await bytes()) - before).toBeLessThan(100_000)
     redis.disconnect()
   })
 

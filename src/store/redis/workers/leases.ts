@@ -109,7 +109,10 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
 
   /** Returns every listed owner, claimed or not, with each of its queues. */
   async ownedQueues(): Promise<{ owner: string; queue: string }[]> {
-    return this.queuesOf(await this.server.call((client) => client.zrange(this.keys.leases, '0', '-1')))
+    const owners = await this.server.call((client) => client.zrange(this.keys.leases, '0', '-1'))
+    const keys = owners.map((owner) => this.keys.owner(owner))
+    const hashes = await this.server.hashes(keys, 'error')
+    return owners.flatMap((owner, i) => queuesIn(Object.keys(hashes[i] ?? {})).map((queue) => ({ owner, queue })))
   }
 
   async claimedOwners(): Promise<string[]> {
@@ -178,12 +181,6 @@ export class Leases extends StorePart implements Partial<WorkerStore> {
       const ended = claimed || ends < now
       return { owner, host: host ?? '', seconds: Number(seconds ?? 0), stamp, ends, ended, claimed }
     })
-  }
-
-  async queuesOf(owners: readonly string[]): Promise<{ owner: string; queue: string }[]> {
-    const keys = owners.map((owner) => this.keys.owner(owner))
-    const hashes = await this.server.hashes(keys, 'error')
-    return owners.flatMap((owner, i) => queuesIn(Object.keys(hashes[i] ?? {})).map((queue) => ({ owner, queue })))
   }
 
   /** Removes owners that were claimed long ago and hold no jobs. */

@@ -6,6 +6,7 @@
 
 import type { Connection } from '../server/connection.ts'
 import type { Server } from '../server/server.ts'
+import { heldQueues } from './held-queues.ts'
 import { TEXTS_AT_ONCE } from './leases.ts'
 import { localTicket, type Owner, serverTicket } from './owner.ts'
 
@@ -35,14 +36,7 @@ export class LostAnswers {
       for (const { signal } of owner.waits) signal.stop()
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
-    const { keys } = this.#server
-    const own = [...owner.queues].flatMap((queue) => [
-      keys.working(queue, owner.name),
-      keys.arriving(queue, owner.name),
-    ])
-    // One command shows that an idle owner holds no job in any of its queues.
-    if ((await connection.call((client) => client.exists(...own))) === 0) return
-    for (const queue of owner.queues) {
+    for (const { queue } of await heldQueues(connection, this.#server.keys, [owner.name])) {
       await this.#tickets(connection, owner, queue)
       await this.#arrivals(connection, owner, queue)
     }

@@ -6,6 +6,7 @@ import { lua } from '../lua.generated.ts'
 import { chunksOf } from '../server/chunks.ts'
 import { type Server, StorePart } from '../server/server.ts'
 import type { Tasks } from '../tasks/tasks.ts'
+import { heldQueues } from './held-queues.ts'
 import { type Leases, TEXTS_AT_ONCE } from './leases.ts'
 import { localTicket, serverTicket } from './owner.ts'
 
@@ -45,17 +46,11 @@ export class OwnedJobs extends StorePart implements Partial<WorkerStore> {
   async #orphaned(owners: readonly string[], limit: number): Promise<OrphanedJob[]> {
     const orphaned: OrphanedJob[] = []
     let broken: unknown
-    const claimed = await this.#leases.queuesOf(owners)
     // Most of these owners hold no job and are only remembered.
-    const holding = (await this.server.all((pipeline) => {
-      for (const { owner, queue } of claimed) {
-        pipeline.exists(this.keys.working(queue, owner), this.keys.arriving(queue, owner))
-      }
-    })) as number[]
-    const holders = new Set(claimed.filter((_, i) => holding[i] !== 0).map(({ owner }) => owner))
+    const held = await heldQueues(await this.server.ready(), this.keys, owners)
+    const holders = new Set(held.map(({ owner }) => owner))
     await this.#leases.removeOld((owner) => holders.has(owner))
-    for (const [i, { owner, queue }] of claimed.entries()) {
-      if (holding[i] === 0) continue
+    for (const { owner, queue } of held) {
       if (orphaned.length >= limit) break
       try {
         orphaned.push(...(await this.#orphanedOf(owner, queue, limit - orphaned.length)))

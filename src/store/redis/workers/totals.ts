@@ -3,14 +3,10 @@
 import type { MetricStore, StoreStats } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { StorePart } from '../server/server.ts'
+import { aroundQueues } from './held-queues.ts'
 
 /** A command that counts, and the keys that it counts. */
 type Count = readonly [command: 'GET' | 'HVALS' | 'LLEN' | 'ZCARD', keys: readonly string[]]
-
-/** Returns the texts of a key before the queue, and between it and the owner. */
-function aroundQueue(keyOf: (queue: string, owner: string) => string): string[] {
-  return keyOf('\n', '').split('\n')
-}
 
 export class Totals extends StorePart implements Partial<MetricStore> {
   /** Counts everything in one step, so that a job that moves meanwhile is counted once. */
@@ -32,7 +28,7 @@ export class Totals extends StorePart implements Partial<MetricStore> {
     } satisfies Record<string, Count>
     const groups: Count[] = Object.values(counted)
     const keys = [this.keys.leases, ...groups.flatMap(([, some]) => some)]
-    const ofOwners = [this.keys.owner(''), ...aroundQueue(this.keys.working), ...aroundQueue(this.keys.arriving)]
+    const ofOwners = [this.keys.owner(''), ...aroundQueues(this.keys)]
     const args = [...ofOwners, ...groups.flatMap(([command, some]) => [command, some.length])]
     const sums = (await this.server.run(lua.count, keys, args)) as number[]
     const counts = Object.keys(counted).map((name, i) => [name, sums[i] ?? 0])
