@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Limit, LimitStore } from '#dist/store/contract.js'
+import type { Effect, Limit, LimitStore } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { job, NOW, toQueue } from '../conformance/bench.ts'
 import { bench, Collector, gate, until } from '../engine/bench.ts'
@@ -91,6 +91,17 @@ onRedis('limits on Redis', () => {
     expect(answer?.ms).toBeLessThan(36_001)
     await t.redis.set('hk:rate:api', 'garbage')
     expect(await t.acquire('1')).toEqual([{ over: null, ms: 0 }])
+  })
+
+  test('limits whose checks were planned before the clock was set back are checked while another one is due', async () => {
+    const { store, redis } = await opened()
+    for (const [n, name] of ['due', 'late'].entries()) {
+      const effects: Effect[] = [{ kind: 'await-limit', limit: { ...limit, name } }]
+      await store.jobs.push([{ to: `limited:${name}`, text: job(n), score: 0, effects }], NOW)
+    }
+    await redis.zincrby('hk:limit-checks', 3_600_000_000, 'late')
+    const { limits } = await store.limits.due(9)
+    expect(limits.map(({ name }) => name).sort()).toEqual(['due', 'late'])
   })
 
   test('the slots of a dead owner, and their limit, are deleted when no job uses the limit any more', async () => {

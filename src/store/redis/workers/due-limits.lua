@@ -16,10 +16,11 @@ if redis.call('EXISTS', KEYS[3]) == 0 then
 end
 removeNothing('ZREM', KEYS[3])
 local answer = { '' }
-local names = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', micros, 'LIMIT', 0, most)
--- The clock was set back since these checks were planned.
-if #names == 0 then
-  names = redis.call('ZRANGEBYSCORE', KEYS[3], '(' .. string.format('%d', micros + LONGEST_CHECK), '+inf', 'LIMIT', 0, most)
+-- The clock was set back since the checks that are later than that were planned.
+local last = string.format('(%d', micros + LONGEST_CHECK)
+local names = redis.call('ZRANGEBYSCORE', KEYS[3], last, '+inf', 'LIMIT', 0, most)
+for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', micros, 'LIMIT', 0, most - #names)) do
+  names[#names + 1] = name
 end
 
 -- Returns how many of the waiting jobs have room, and the time of the next check.
