@@ -56,6 +56,11 @@ test('queue and owner are read from a key, even when they contain colons', () =>
   expect(keys.parseOwners(keys.leases)).toBeUndefined()
 })
 
+test('an id of an ordered queue can be any text, and names no owner', () => {
+  const [payloads] = keys.ordered('q').filter((key) => key.endsWith(':payloads:'))
+  expect(keys.parseOwners(`${payloads}a}:working:b`)).toBeUndefined()
+})
+
 test('every key begins with the namespace', () => {
   const keys = keysOf('app')
   const all = [...ours(keys, 'q'), ...sidekiqs(keys), keys.queue('q'), keys.queues, keys.processes, keys.tasks]

@@ -10,6 +10,9 @@ import { type PageName, type SetName, sourceOf } from '../../contract.ts'
 /** The sets that Sidekiq has, too. */
 const SIDEKIQ_SETS: readonly string[] = ['retry', 'schedule', 'dead']
 
+/** A key of an owner, with its queue and its owner. */
+const KEY_OF_OWNER = /^hk:\{queue:((?:(?!\}:ordered:).)+?)\}:(?:working|arriving):(.+)$/s
+
 export type Keys = ReturnType<typeof keysOf>
 
 export function keysOf(namespace: string, wire: Sidekiq = 8) {
@@ -177,9 +180,9 @@ export function keysOf(namespace: string, wire: Sidekiq = 8) {
     schema: `${prefix}hk:schema`,
     /** The pattern of the keys of owners in all queues. */
     ownersPattern: `${escapePattern(prefix)}hk:{queue:*}:*ing:*`,
-    /** Returns queue and owner of a key that matches the pattern. */
+    /** Returns queue and owner of a key that matches the pattern; undefined for keys of ordered queues, which end with any id. */
     parseOwners(key: string) {
-      const [, queue, owner] = /^hk:\{queue:(.+?)\}:(?:working|arriving):(.+)$/s.exec(key.slice(prefix.length)) ?? []
+      const [, queue, owner] = KEY_OF_OWNER.exec(key.slice(prefix.length)) ?? []
       return queue && owner ? { queue, owner } : undefined
     },
   }
