@@ -1,13 +1,13 @@
 /**
  * Reads the rows of one sheet from the zip archive of a workbook: small parts whole, the sheet in pieces.
  */
-import { getHeapStatistics } from 'node:v8'
 import type { Entry } from 'yauzl'
 import { type HighkiqError, invalidFile } from '../../job/errors.ts'
 import { shown } from '../../job/options.ts'
 import { dateStyles } from './date-style.ts'
 import type { Findings } from './encoding.ts'
 import type { TableRow } from './table.ts'
+import { TableMemory } from './table-memory.ts'
 import { TextTable } from './text-table.ts'
 import { WorksheetScanner } from './worksheet-scan.ts'
 import { visitElements } from './xml-elements.ts'
@@ -24,29 +24,34 @@ export async function* sheetRows(
   sheet: string | number | undefined,
   found: Findings = {},
 ): AsyncGenerator<TableRow[], HighkiqError | undefined, void> {
-  const workbook = await findWorkbook(zip, sheet)
-  found.sheet = workbook.name
-  found.sheets = workbook.names
-  let isEmpty = true
-  const scanner = new WorksheetScanner({
-    texts: workbook.texts ? await tableOfTexts(zip, workbook.texts) : [],
-    dateStyles: workbook.styles ? dateStyles(await text(zip, workbook.styles)) : [],
-    date1904: workbook.date1904,
-  })
-  // To the end even when the cells ended before it: only then is the checksum known.
-  for await (const piece of textPieces(zip.content(workbook.sheet))) {
-    if (scanner.done) continue
-    scanner.feed(piece)
-    for (let whole = false; !whole; ) {
-      whole = scanner.run()
-      const rows = scanner.drain()
-      if (rows.length === 0) continue
-      isEmpty &&= rows.every(({ values }) => values.every((value) => value === ''))
-      yield rows
+  const memory = new TableMemory()
+  try {
+    const workbook = await findWorkbook(zip, sheet)
+    found.sheet = workbook.name
+    found.sheets = workbook.names
+    let isEmpty = true
+    const scanner = new WorksheetScanner({
+      texts: workbook.texts ? await tableOfTexts(zip, workbook.texts, memory) : [],
+      dateStyles: workbook.styles ? dateStyles(await text(zip, workbook.styles)) : [],
+      date1904: workbook.date1904,
+    })
+    // To the end even when the cells ended before it: only then is the checksum known.
+    for await (const piece of textPieces(zip.content(workbook.sheet))) {
+      if (scanner.done) continue
+      scanner.feed(piece)
+      for (let whole = false; !whole; ) {
+        whole = scanner.run()
+        const rows = scanner.drain()
+        if (rows.length === 0) continue
+        isEmpty &&= rows.every(({ values }) => values.every((value) => value === ''))
+        yield rows
+      }
     }
+    scanner.end()
+    return isEmpty && workbook.names.length > 1 ? emptySheet(workbook) : undefined
+  } finally {
+    memory.release()
   }
-  scanner.end()
-  return isEmpty && workbook.names.length > 1 ? emptySheet(workbook) : undefined
 }
 
 function emptySheet({ name, names }: { name: string; names: string[] }): HighkiqError {
@@ -139,22 +144,20 @@ async function text(zip: CheckedZip, entry: Entry): Promise<string> {
 const MAX_TEXTS_BYTES = 500 * 1024 ** 2
 
 // What the table takes of the heap: a text is mostly a piece of the XML it came in, which may have two bytes a
-// character. Running out of memory would end the process and every other job in it.
+// character.
 const HEAP_PER_TEXT = 64
 const HEAP_PER_CHAR = 2
 
 /** Returns the table of texts. @throws INVALID_FILE if the memory is too small for it */
-async function tableOfTexts(zip: CheckedZip, entry: Entry): Promise<string[]> {
+async function tableOfTexts(zip: CheckedZip, entry: Entry, memory: TableMemory): Promise<string[]> {
   if (entry.uncompressedSize > MAX_TEXTS_BYTES) throw tooLarge(entry)
-  const heap = getHeapStatistics()
-  const free = heap.heap_size_limit - heap.used_heap_size
   const table = new TextTable()
   let chars = 0
   for await (const piece of textPieces(zip.content(entry))) {
     table.feed(piece)
     table.run()
     chars += piece.length
-    if (table.texts.length * HEAP_PER_TEXT + chars * HEAP_PER_CHAR > free) throw tooLarge(entry)
+    if (!memory.fits(table.texts.length * HEAP_PER_TEXT + chars * HEAP_PER_CHAR)) throw tooLarge(entry)
   }
   table.end()
   return table.texts
