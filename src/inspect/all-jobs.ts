@@ -1,7 +1,7 @@
 /** Searches the jobs of all states at once, counts them, and acts on those that match. */
 
 import { invalidOption } from '../job/errors.ts'
-import { isObject } from '../job/json.ts'
+import { isObject, parseList } from '../job/json.ts'
 import { checkOptions, type OptionKind, shown } from '../job/options.ts'
 import { added, type BulkResult, type SweepOptions } from './bulk.ts'
 import { FILTER_TEXTS, filterOf, type JobFilter, type SearchView } from './filter.ts'
@@ -278,16 +278,9 @@ function cursorAt({ state, name }: Source, after: string | null): string {
 
 /** @throws INVALID_OPTION */
 function cursorOf(text: string): Cursor {
-  let parts: unknown
-  try {
-    parts = JSON.parse(text)
-  } catch {
-    // It is refused below.
-  }
-  const [state, name, after] = Array.isArray(parts) ? parts : []
-  if (SEARCHED_STATES.includes(state) && typeof name === 'string' && (after === null || typeof after === 'string')) {
-    return { state, name, after }
-  }
+  const [given, name, after] = parseList(text)
+  const state = SEARCHED_STATES.find((one) => one === given)
+  if (state && typeof name === 'string' && (after === null || typeof after === 'string')) return { state, name, after }
   throw wrongCursor()
 }
 

@@ -2,7 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import { KIND } from '../job/instance-of.ts'
-import { parseJson, stringifyJson } from '../job/json.ts'
+import { parseJson, parseList, stringifyJson } from '../job/json.ts'
 import { type MorgueEntry, ORDERED_PAGE, type OrderedPage, type OrderedWaiting, type Store } from '../store/contract.ts'
 import { added, type BulkResult } from './bulk.ts'
 import { JobRecord } from './record.ts'
@@ -113,12 +113,8 @@ export async function orderedSizes(store: Store, now: number): Promise<Record<Or
 
 /** @throws INVALID_OPTION */
 function positionOf(after: string): NonNullable<OrderedPage['after']> {
-  try {
-    const [value, id] = JSON.parse(after) as unknown[]
-    if (typeof value === 'number' && typeof id === 'string') return { value, id }
-  } catch {
-    // It is refused below.
-  }
+  const [value, id] = parseList(after)
+  if (typeof value === 'number' && typeof id === 'string') return { value, id }
   throw wrongCursor()
 }
 

@@ -43,6 +43,16 @@ export function parseJson(text: string): unknown {
   return hasUnsafeNumber(plain, MAX_DEPTH) && MAYBE_BIG.test(text) ? parseExactly(text) : plain
 }
 
+/** Returns the elements of a JSON array; none for any other text. */
+export function parseList(text: string): unknown[] {
+  try {
+    const list: unknown = JSON.parse(text)
+    return Array.isArray(list) ? list : []
+  } catch {
+    return []
+  }
+}
+
 /** Returns whether there is a number beyond ±(2^53-1) in a value, or anything at a depth beyond `depth`. */
 function hasUnsafeNumber(value: unknown, depth: number): boolean {
   if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER

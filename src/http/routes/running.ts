@@ -2,7 +2,7 @@
 
 import type { Running } from '../../index.ts'
 import { filterOf } from '../../inspect/filter.ts'
-import { all } from '../../job/json.ts'
+import { all, parseList } from '../../job/json.ts'
 import type { Redaction } from '../access/redact.ts'
 import { timeOf } from '../schemas/times.ts'
 import { json } from '../server/answer.ts'
@@ -75,13 +75,9 @@ const cursorOf = ({ startedAt, process, thread }: Running) => JSON.stringify([st
 /** @throws INVALID_REQUEST for the cursor of another list */
 function readCursor(position: string | null): Position | null {
   if (position === null) return null
-  try {
-    const [startedAt, process, thread] = JSON.parse(position)
-    if (typeof startedAt === 'number' && typeof process === 'string' && typeof thread === 'string') {
-      return { startedAt, process, thread }
-    }
-  } catch {
-    // It is refused below.
+  const [startedAt, process, thread] = parseList(position)
+  if (typeof startedAt === 'number' && typeof process === 'string' && typeof thread === 'string') {
+    return { startedAt, process, thread }
   }
   throw wrongCursor()
 }
