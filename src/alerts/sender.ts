@@ -24,11 +24,9 @@ import {
   Watch,
   writeState,
 } from './state.ts'
-import { inheritedState, listState, STATE_SECONDS, stateKey } from './stored-states.ts'
+import { inheritedState, listState, STATE_SECONDS, stateKey, WRITES } from './stored-states.ts'
 
 const DAY_MS = 86_400_000
-/** How often a success is written when other processes write, too. */
-const WRITES = 5
 const LOCK_SECONDS = 15
 
 export interface AlertApp {

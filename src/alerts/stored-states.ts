@@ -12,8 +12,8 @@ import { type AlertState, emptyState, readState } from './state.ts'
 /** A state, and its name in the list, are kept for this long after the last write. */
 export const STATE_SECONDS = 30 * 86_400
 const LIST_KEY = 'alerts'
-/** How often a write of the list is tried when other processes write, too. */
-const WRITES = 5
+/** How often a write is tried when other processes write, too. */
+export const WRITES = 5
 
 /** Returns the key of the state of these targets, in any order. The lock of their leader has the same name. */
 export function stateKey({ targets }: Pick<AlertPlan, 'targets'>): string {
