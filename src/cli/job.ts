@@ -4,6 +4,7 @@ import type { Batch, Highkiq, JobRecord, JobState, LimitInfo, TaskEvent } from '
 import { SetEntry } from '../inspect/entry.ts'
 import { awaitedLimit, locksOf } from '../inspect/job-facts.ts'
 import { liveOwners } from '../inspect/orphans.ts'
+import { identityOf } from '../inspect/process-leases.ts'
 import { hasCode, messageOf } from '../job/errors.ts'
 import { splitTaskJid } from '../job/payload.ts'
 
@@ -61,8 +62,7 @@ export async function viewOf(hq: Highkiq, jid: string): Promise<JobView> {
 async function workerOf(hq: Highkiq, jid: string, owner: string | undefined): Promise<JobView['worker']> {
   const [running, owners] = await Promise.all([hq.running().find(jid), liveOwners(hq.store)])
   if (owner === undefined) return running && { identity: running.process, startedAt: running.startedAt, dead: false }
-  // The owner is the identity of the worker and the number of its lease.
-  const identity = owner.replace(/\.\d+$/, '')
+  const identity = identityOf(owner)
   const startedAt = running?.process === identity ? running.startedAt : null
   return { identity, startedAt, dead: !owners.has(owner) }
 }

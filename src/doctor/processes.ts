@@ -3,12 +3,13 @@
 import type { Highkiq, Process, QueueSummary } from '../index.ts'
 import type { Orphans } from '../inspect/orphans.ts'
 import { serves } from '../inspect/process.ts'
+import { identityOf } from '../inspect/process-leases.ts'
 import { all } from '../job/json.ts'
 import { plural } from '../job/plural.ts'
 
 /** Returns whether a process holds a lease. `owners` are the owners that hold one. */
 export function holdsLease(owners: ReadonlySet<string>, { identity }: Process): boolean {
-  return [...owners].some((owner) => owner.startsWith(identity))
+  return [...owners].some((owner) => identityOf(owner) === identity)
 }
 
 /** Returns all processes, and those that hold a lease and send heartbeats. `owners` are the owners that hold one. */

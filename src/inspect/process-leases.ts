@@ -1,18 +1,20 @@
 /** Finds the leases of a process among those of all processes. */
 
-/** Returns a function that returns the leases of a process: the names of their owners begin with its identity. */
+/** Returns the identity of the process that has a lease. The owner of a lease is that identity and the number of the lease. */
+export function identityOf(owner: string): string {
+  return owner.replace(/\.\d+$/, '')
+}
+
+/** Returns a function that returns the leases of a process. */
 export function processLeases<Lease extends { owner: string }>(
   leases: readonly Lease[],
-): (identity: string) => Lease[] {
-  const sorted = leases.toSorted((a, b) => (a.owner < b.owner ? -1 : 1))
-  return (identity) => {
-    let [first, end] = [0, sorted.length]
-    while (first < end) {
-      const middle = (first + end) >> 1
-      if ((sorted[middle] as Lease).owner < identity) first = middle + 1
-      else end = middle
-    }
-    while (sorted[end]?.owner.startsWith(identity)) end++
-    return sorted.slice(first, end)
+): (identity: string) => readonly Lease[] {
+  const byIdentity = new Map<string, Lease[]>()
+  for (const lease of leases) {
+    const identity = identityOf(lease.owner)
+    const known = byIdentity.get(identity)
+    if (known) known.push(lease)
+    else byIdentity.set(identity, [lease])
   }
+  return (identity) => byIdentity.get(identity) ?? []
 }
