@@ -47,9 +47,10 @@ export async function openServed(url) {
     async firstAnswer(path, name = path) {
       figures[`first answer of ${name}, ms`] = round((await ask(path)).ms)
     },
-    /** Opens a page and leaves it open. `ready` selects what shows that its data are there. */
-    async live(name, path, ready) {
+    /** Opens a page and leaves it open. `ready` selects what shows that its data are there, `settled` that it searches no more. */
+    async live(name, path, ready, settled = ready) {
       figures[`${name} is seen, ms`] = round((await browser.load(server.url + path, ready)).whole)
+      await browser.page.locator(settled).first().waitFor()
       await sleep(SETTLED_MS)
       const [cpu, sent] = [process.cpuUsage(), commands.count]
       figures[`${name}, live: page, % of a core`] = round(await browser.cpu(SECONDS))
