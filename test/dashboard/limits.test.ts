@@ -50,6 +50,13 @@ inBrowser('limits', (open) => {
     await dialog.getByLabel('Starts', { exact: true }).fill('100')
     await dialog.getByRole('button', { name: 'Change' }).click()
     await row.getByText('100 in 1 min').waitFor()
+    // The link of the page of the queue led to this limit alone.
+    await hq.limits.set('app', { concurrency: 300 })
+    await page.reload()
+    await row.waitFor()
+    expect(await page.getByRole('table', { name: 'Limits' }).locator('tbody tr').count()).toBe(1)
+    await hq.limits.reset('app')
+    await page.getByRole('button', { name: 'Remove the filter Limit' }).click()
     expect((await hq.limits.list())[0]?.set).toEqual({ concurrency: null, rate: 100, per: 60, burst: null })
     await row.getByRole('button', { name: 'Reset' }).click()
     await page.getByText('No limit in use').waitFor()

@@ -11,6 +11,17 @@ inBrowser('unique locks', (open) => {
     await page.reload()
     const rows = page.getByRole('table', { name: 'Unique locks' }).locator('tbody tr')
     const row = rows.filter({ hasText: jid as string })
+    await rows.nth(1).waitFor()
+    await page.getByLabel('Key or jid').fill(jid as string)
+    await expect.poll(() => rows.count()).toBe(1)
+    await row.getByRole('link').click()
+    const key = (await hq.uniqueLocks.of(Reindex, 7))?.key as string
+    await page.getByRole('link', { name: key }).click()
+    await row.waitFor()
+    expect(await rows.count()).toBe(1)
+    await page.getByLabel('Key or jid').fill('nothing')
+    await page.getByText('Nothing matches').waitFor()
+    await page.getByLabel('Key or jid').fill('')
     await row.getByText('with its job').waitFor()
     await rows
       .filter({ hasText: later as string })

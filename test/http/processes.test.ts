@@ -203,6 +203,11 @@ test('the locks of unique jobs are listed page by page', async () => {
   }
   expect(pages.length).toBeGreaterThan(2)
   expect(new Set(pages.flat())).toEqual(new Set(jids))
+  const { body } = await t.call('GET', '/api/v1/locks?limit=100&search=lock%3A59')
+  expect(body.items.map(({ jid }: { jid: string }) => jid).sort()).toEqual(
+    jids.filter((jid) => jid.startsWith('lock:59')).sort(),
+  )
+  expect(body.next).toBe(null)
   const forged = await t.call('GET', '/api/v1/locks?cursor=forged')
   expect(forged).toMatchObject({ status: 400, body: { error: { code: 'INVALID_REQUEST' } } })
 })

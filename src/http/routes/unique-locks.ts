@@ -1,23 +1,40 @@
 /** Routes of the locks of unique jobs. */
 
+import type { UniqueLockInfo } from '../../index.ts'
 import { json } from '../server/answer.ts'
 import { integer, text } from '../server/parameter.ts'
 import { get, ok, post, type Route } from '../server/route.ts'
 import { cursor, positionOf } from './job-key.ts'
 import { keyBehind, shownKeys } from './lock-key.ts'
 
+/** A search reads about this many locks. */
+const MOST_SEARCHED = 10_000
+
 export const UNIQUE_LOCK_ROUTES: Route[] = [
   get('/api/v1/locks', {
     id: 'listLocks',
     summary: 'Lists locks of unique jobs, in any order',
-    query: { cursor, limit: integer(1, 1000, 100, 'locks on one page; on Redis there may be more') },
+    query: {
+      search: text(
+        'only locks whose key or job contains this text; a search reads about 10,000 locks, so a page may have no items',
+      ),
+      cursor,
+      limit: integer(1, 1000, 100, 'locks on one page; on Redis there may be more'),
+    },
     answers: ok('UniqueLockList', 'A page of locks that are held'),
-    async run({ hq, server, query: { cursor, limit } }) {
-      const position = (await positionOf(server, 'locks', cursor)) ?? undefined
-      const { items, next } = await hq.uniqueLocks.page({ cursor: position, limit })
+    async run({ hq, server, query: { search = '', cursor, limit } }) {
+      let next = await positionOf(server, 'locks', cursor)
       const keyOf = await shownKeys(server)
-      const shown = items.map((lock) => ({ ...lock, key: keyOf(lock.key) }))
-      return json({ items: shown, next: next && (await server.seal()).close(next, 'locks') })
+      const found: UniqueLockInfo[] = []
+      let read = 0
+      do {
+        const page = await hq.uniqueLocks.page({ cursor: next ?? undefined, limit })
+        const shown = page.items.map((lock) => ({ ...lock, key: keyOf(lock.key) }))
+        found.push(...shown.filter(({ key, jid }) => key.includes(search) || jid.includes(search)))
+        next = page.next
+        read += limit
+      } while (search !== '' && next !== null && found.length < limit && read < MOST_SEARCHED)
+      return json({ items: found, next: next && (await server.seal()).close(next, 'locks') })
     },
   }),
   post('/api/v1/locks/{key}/release', {

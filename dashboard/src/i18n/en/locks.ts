@@ -4,6 +4,7 @@ import type { Phrase } from '../index.ts'
 
 export const locks = {
   'locks.title': 'Unique locks',
+  'locks.search': 'Key or jid',
   'locks.none': 'No unique job waits or runs',
   'locks.noneWhat': 'A unique job is pushed once while it waits or runs:',
   'locks.holder': 'Job that has the lock',

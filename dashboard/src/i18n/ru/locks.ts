@@ -5,6 +5,7 @@ import type { TextsOf } from '../index.ts'
 
 export const locks: TextsOf<typeof english> = {
   'locks.title': 'Блокировки',
+  'locks.search': 'Ключ или jid',
   'locks.none': 'Уникальных задач нет',
   'locks.noneWhat': 'Пока уникальная задача ждёт или выполняется, второй такой не будет:',
   'locks.holder': 'Задача с блокировкой',

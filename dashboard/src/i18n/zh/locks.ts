@@ -5,6 +5,7 @@ import type { TextsOf } from '../index.ts'
 
 export const locks: TextsOf<typeof english> = {
   'locks.title': '唯一锁',
+  'locks.search': '键或 jid',
   'locks.none': '没有唯一作业在等待或运行',
   'locks.noneWhat': '唯一作业在等待或运行期间只会推入一次：',
   'locks.holder': '持有锁的作业',

@@ -1,7 +1,7 @@
 /** The details of a job, the error first, for drawers and the page of the job. */
 
 import type { JobDetail, JobState, SearchedState } from '../../api/types.ts'
-import { at, encoded } from '../../base.ts'
+import { at, encoded, queryValue } from '../../base.ts'
 import { Copy } from '../../components/copy.tsx'
 import { Pill } from '../../components/status.tsx'
 import { When } from '../../components/time.tsx'
@@ -156,7 +156,7 @@ function Facts({ job }: { job: JobDetail }) {
           <>
             <dt>{t('job.limit')}</dt>
             <dd>
-              <a class="link" href={at('/limits')}>
+              <a class="link" href={at(`/limits?id=${queryValue(job.limit.id)}`)}>
                 <bdi>{limitName(job.limit)}</bdi>
               </a>{' '}
               {job.limit.key !== null && (
@@ -172,7 +172,7 @@ function Facts({ job }: { job: JobDetail }) {
             <dt>{t('job.locks')}</dt>
             <dd>
               {job.locks.map((lock) => (
-                <a key={lock} class="link mono cut block" href={at('/locks')}>
+                <a key={lock} class="link mono cut block" href={at(`/locks?search=${queryValue(job.jid)}`)}>
                   <bdi>{visible(lock)}</bdi>
                 </a>
               ))}

@@ -5,6 +5,7 @@ import { actionColumn } from '../../components/action-column.tsx'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Paging } from '../../components/paging.tsx'
+import { Chip } from '../../components/search.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { number } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
@@ -17,17 +18,23 @@ import { limitName } from './name.ts'
 const APP = { id: 'app', kind: 'app', name: '' } as const
 
 export default function Limits() {
-  const [{ cursor }] = useQuery()
-  const { data, error, reload } = useData<Page<Limit>>('/limits', { cursor, limit: 100 })
+  const [{ id, cursor }] = useQuery()
+  const { data, error, reload } = useData<Page<Limit>>('/limits', { id, cursor, limit: 100 })
   // By name it is the first.
-  const hasApp = cursor !== undefined || data?.items.some(({ kind }) => kind === 'app')
+  const hasApp = id !== undefined || cursor !== undefined || data?.items.some(({ kind }) => kind === 'app')
   return (
     <main class="main" id="main" tabIndex={-1}>
       <Head title={t('limits.title')}>{data && !hasApp && <LimitActions limit={APP} reload={reload} />}</Head>
       <section class="panel list">
+        {id !== undefined && (
+          <div class="tools">
+            <Chip name="id" label={t('limits.limit')} />
+          </div>
+        )}
         {error && <ErrorNote error={error} onRetry={reload} />}
         {!data && !error && <Skeleton />}
-        {data?.items.length === 0 && (
+        {data?.items.length === 0 && id !== undefined && <Empty icon="group" title={t('nothingMatches')} />}
+        {data?.items.length === 0 && id === undefined && (
           <Empty icon="group" title={t('limits.none')}>
             {t('limits.noneWhat')}
             <br />

@@ -7,6 +7,7 @@ import { actionColumn } from '../../components/action-column.tsx'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Paging } from '../../components/paging.tsx'
+import { Search } from '../../components/search.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
 import { reportOutcome } from '../../components/toast.tsx'
@@ -15,15 +16,19 @@ import { useData } from '../../live/use-data.ts'
 import { useQuery } from '../../live/use-query.ts'
 
 export default function Locks() {
-  const [{ cursor }] = useQuery()
-  const { data, error, reload } = useData<Page<UniqueLock>>('/locks', { cursor, limit: 100 })
+  const [{ search = '', cursor }] = useQuery()
+  const { data, error, reload } = useData<Page<UniqueLock>>('/locks', { search, cursor, limit: 100 })
   return (
     <main class="main" id="main" tabIndex={-1}>
       <Head title={t('locks.title')} />
       <section class="panel list">
+        <div class="tools">
+          <Search label={t('locks.search')} placeholder={t('locks.search')} />
+        </div>
         {error && <ErrorNote error={error} onRetry={reload} />}
         {!data && !error && <Skeleton />}
-        {data?.items.length === 0 && (
+        {data?.items.length === 0 && search !== '' && <Empty icon="search" title={t('nothingMatches')} />}
+        {data?.items.length === 0 && search === '' && (
           <Empty icon="copy" title={t('locks.none')}>
             {t('locks.noneWhat')}
             <br />

@@ -1,7 +1,7 @@
 /** The figures of one queue, and its limits. */
 
 import type { Limit, Page, Queue, QueueWaits } from '../../api/types.ts'
-import { at } from '../../base.ts'
+import { at, queryValue } from '../../base.ts'
 import { Tile, Tiles } from '../../components/tile.tsx'
 import { number, rate } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
@@ -87,7 +87,7 @@ function Limits({ queue }: { queue: string }) {
       {held.map((limit) => (
         <p key={`${limit.id} ${limit.key}`} class="note row wraps">
           <span class="grow">
-            <a class="link" href={at('/limits')}>
+            <a class="link" href={at(`/limits?id=${queryValue(limit.id)}`)}>
               {limitName(limit)}
             </a>{' '}
             {figuresOf(limit)}
