@@ -11,6 +11,7 @@ inBrowser('the doctor', (open) => {
     const rows = page.getByRole('table', { name: 'Doctor' }).locator('tbody tr')
     const unserved = rows.filter({ hasText: 'no worker serves the queue mail, where 1 job waits' })
     await unserved.getByText('Start one: highkiq work -q mail').waitFor()
+    await unserved.getByText('Queues without a worker').waitFor()
     const severities = (await rows.locator('td:first-child').allInnerTexts()).map((text) => text.trim())
     const order = ['error', 'warning', 'ok']
     expect(severities).toEqual(severities.toSorted((a, b) => order.indexOf(a) - order.indexOf(b)))
@@ -36,5 +37,14 @@ inBrowser('the doctor', (open) => {
     await page.getByRole('alert').waitFor({ state: 'detached' })
     await paused.waitFor()
     expect(faults.splice(0).every((fault) => fault.includes('500'))).toBe(true)
+  })
+
+  test('each check has a name in the language of the page', async () => {
+    const { page } = await open('/doctor', { locale: 'ru-RU' })
+    const rows = page.getByRole('main').locator('tbody tr')
+    await rows.filter({ hasText: 'Хранилище' }).first().waitFor()
+    const names = await rows.locator('b.b').allInnerTexts()
+    expect(names.filter((name) => !/[а-я]/.test(name))).toEqual([])
+    expect(names.length).toBeGreaterThan(12)
   })
 })

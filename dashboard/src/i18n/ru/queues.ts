@@ -8,7 +8,7 @@ export const queues: TextsOf<typeof english> = {
   'queues.size': 'Размер',
   'queues.ofMost': 'из {most}',
   'queues.backlog': 'В задачах',
-  'queues.noLimit': 'Задачи этой очереди могут занять сразу все места её процессов.',
+  'queues.noLimit': 'Задания этой очереди могут занять сразу все места её процессов.',
   'queues.limited': {
     one: '{n} ждёт места в лимите',
     few: '{n} ждут места в лимите',

@@ -1,4 +1,7 @@
-/** The findings of `highkiq doctor` about the store, the workers and the jobs, with advice. They are in English. */
+/**
+ * The findings of `highkiq doctor` about the store, the workers and the jobs, with advice. What was examined is in the
+ * language of the viewer; what was found is in English.
+ */
 
 import { useState } from 'preact/hooks'
 import type { Diagnosis, EventStatus } from '../../api/types.ts'
@@ -9,7 +12,7 @@ import { ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Pill } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
-import { t } from '../../i18n/index.ts'
+import { t, type Word } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
 import { visible } from '../job/json.tsx'
 
@@ -91,8 +94,8 @@ function columns(): Column<Finding>[] {
           <span class="only-s">
             <SeverityPill severity={severity} />
           </span>
-          <code class="dim">{check}</code>{' '}
-          <bdi class="whole" lang="en">
+          <b class="b">{t(`doctor.check.${check}` as Word)}</b> <code class="dim">{check}</code>
+          <bdi class="whole block" lang="en">
             {visible(text)}
           </bdi>
           {advice && (
