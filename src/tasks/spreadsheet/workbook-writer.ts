@@ -3,14 +3,18 @@
  * have to be kept in memory.
  */
 
+import { HighkiqError } from '../../job/errors.ts'
+import { dateText } from './cell-text.ts'
 import { serialOf } from './serial-date.ts'
 import { columnLetters } from './table.ts'
 import { type ZipEntry, zipBytes } from './zip-writer.ts'
 
-export type Cell = string | number | boolean | Date | null
+type Cell = string | number | boolean | Date | null
 
 /** A sheet has at most this many rows in Excel. */
 const MOST_ROWS = 1_048_576
+/** Excel refuses to open a workbook with a longer text. */
+const MAX_CELL_CHARS = 32_767
 const PIECE_CHARACTERS = 64 * 1024
 
 const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>'
@@ -37,23 +41,24 @@ const STYLES =
 
 /** Yields a workbook with the rows, the header first. Rows that do not fit on a sheet go to another one with the same header. */
 export function workbookBytes(
-  rows: AsyncIterable<readonly Cell[]>,
+  rows: AsyncIterable<readonly unknown[]>,
   mostRows = MOST_ROWS,
 ): AsyncGenerator<Uint8Array, void, void> {
   return zipBytes(parts(rows, mostRows))
 }
 
-async function* parts(rows: AsyncIterable<readonly Cell[]>, mostRows: number): AsyncGenerator<ZipEntry, void, void> {
+async function* parts(rows: AsyncIterable<readonly unknown[]>, mostRows: number): AsyncGenerator<ZipEntry, void, void> {
   const iterator = rows[Symbol.asyncIterator]()
   try {
     let next = await iterator.next()
     const header = next.done ? [] : next.value
+    let read = 0
     async function* sheet(isFirst: boolean) {
       let text = SHEET_BEGIN
       let number = 0
       if (!isFirst) text += rowXml(++number, header)
       for (; !next.done && number < mostRows; next = await iterator.next()) {
-        text += rowXml(++number, next.value)
+        text += rowXml(++number, next.value, ++read)
         if (text.length < PIECE_CHARACTERS) continue
         yield text
         text = ''
@@ -100,15 +105,34 @@ function* about(sheets: number): Generator<ZipEntry, void, void> {
 
 const letters: string[] = []
 
-function rowXml(number: number, cells: readonly Cell[]): string {
+/** `number` is the row's number on its sheet, and `row` that among all rows, for errors. @throws REPORT_FAILED */
+function rowXml(number: number, cells: readonly unknown[], row = number): string {
   let text = ''
   for (let i = 0; i < cells.length; i++) {
-    const cell = cells[i] as Cell
+    const cell = writtenCell(cells[i])
     if (cell === null) continue
     letters[i] ??= columnLetters(i)
+    if (typeof cell === 'string' && cell.length > MAX_CELL_CHARS) throw tooLong(cell, row, letters[i] as string)
     text += cellXml(letters[i] + String(number), cell)
   }
   return text === '' ? '' : `<row r="${number}">${text}</row>`
+}
+
+function writtenCell(value: unknown): Cell {
+  if (value === null || value === undefined || value === '') return null
+  if (typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
+  if (value instanceof Date) {
+    const year = value.getUTCFullYear()
+    return year >= 1900 && year <= 9999 ? value : dateText(value) || null
+  }
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+function tooLong({ length }: string, row: number, column: string): HighkiqError {
+  const at = `row ${row}, column ${column}`
+  const message = `${at}: the text has ${length} characters and Excel takes ${MAX_CELL_CHARS}: shorten it, or write CSV`
+  return new HighkiqError('REPORT_FAILED', message, { row, column })
 }
 
 function cellXml(place: string, cell: string | number | boolean | Date): string {

@@ -35,9 +35,9 @@ function bytesOf(
   content: TableContent,
   progress: Progress,
 ): AsyncGenerator<Uint8Array, void, void> {
-  const rows = checkedRows(content, progress)
-  if (format === 'ndjson') return ndjsonBytes(named(content.header, rows))
-  return format === 'csv' ? csvBytes(withHeader(content.header, rows)) : xlsxBytes(withHeader(content.header, rows))
+  if (format === 'ndjson') return ndjsonBytes(named(content.header, checkedRows(content, progress)))
+  const rows = checkedRows(content, progress, true)
+  return format === 'csv' ? csvBytes(rows) : xlsxBytes(rows)
 }
 
 /**
@@ -127,19 +127,12 @@ async function* named(header: readonly string[], rows: AsyncIterable<unknown[]>)
   }
 }
 
-/** Reads the header together with the first row, which may set it. */
-async function* withHeader(header: unknown[], rows: AsyncIterable<unknown[]>): AsyncGenerator<unknown[], void, void> {
-  let begun = false
-  for await (const row of rows) {
-    if (!begun) yield [...header]
-    begun = true
-    yield row
-  }
-  if (!begun) yield [...header]
-}
-
-/** Pads each row to the length of the header. */
-async function* checkedRows({ header, rows }: TableContent, progress: Progress): AsyncGenerator<unknown[], void, void> {
+/** Yields the rows, padded to the length of the header. */
+async function* checkedRows(
+  { header, rows }: TableContent,
+  progress: Progress,
+  withHeader = false,
+): AsyncGenerator<unknown[], void, void> {
   try {
     for await (const row of rows) {
       // After a failed write a piece of the file may still be made of further rows.
@@ -150,8 +143,11 @@ async function* checkedRows({ header, rows }: TableContent, progress: Progress):
         const message = `${at} has ${row.length} cells, but the header has ${header.length}: name every column`
         throw new HighkiqError('REPORT_FAILED', message, { row: progress.rows + 1 })
       }
+      // The first row may set the header.
+      if (withHeader && progress.rows === 1) yield [...header]
       yield row.length === header.length ? row : [...row, ...new Array(header.length - row.length).fill(undefined)]
     }
+    if (withHeader && progress.rows === 0) yield [...header]
   } catch (error) {
     progress.failed = true
     throw error

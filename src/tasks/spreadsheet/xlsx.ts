@@ -1,10 +1,8 @@
-import { HighkiqError } from '../../job/errors.ts'
-import { dateText } from './cell-text.ts'
 import type { Findings } from './encoding.ts'
 import type { OpenSource } from './source.ts'
-import { columnLetters, type TableRow } from './table.ts'
+import type { TableRow } from './table.ts'
 import { sheetRows } from './workbook.ts'
-import { type Cell, workbookBytes } from './workbook-writer.ts'
+import { workbookBytes } from './workbook-writer.ts'
 import { damaged, openZip } from './zip-check.ts'
 
 /**
@@ -32,12 +30,9 @@ export async function* xlsxRecords(
   }
 }
 
-// Excel refuses to open a workbook with a longer text.
-const MAX_CELL_CHARS = 32_767
-
 /** Yields rows, the header first, as a workbook whose header stays in view when scrolling. */
 export function xlsxBytes(rows: AsyncIterable<unknown[]>): AsyncGenerator<Uint8Array, void, void> {
-  return gathered(workbookBytes(cells(rows)))
+  return gathered(workbookBytes(rows))
 }
 
 const PIECE_BYTES = 64 * 1024
@@ -55,31 +50,4 @@ async function* gathered(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
     length = 0
   }
   if (length > 0) yield Buffer.concat(bits)
-}
-
-async function* cells(rows: AsyncIterable<unknown[]>): AsyncGenerator<Cell[], void, void> {
-  let number = 0
-  for await (const row of rows) {
-    number++
-    yield row.map((value, index) => {
-      const cell = writtenCell(value)
-      if (typeof cell === 'string' && cell.length > MAX_CELL_CHARS) {
-        const at = `row ${number}, column ${columnLetters(index)}`
-        const message = `${at}: the text has ${cell.length} characters and Excel takes ${MAX_CELL_CHARS}: shorten it, or write CSV`
-        throw new HighkiqError('REPORT_FAILED', message, { row: number, column: columnLetters(index) })
-      }
-      return cell
-    })
-  }
-}
-
-function writtenCell(value: unknown): Cell {
-  if (value === null || value === undefined || value === '') return null
-  if (typeof value === 'string' || typeof value === 'boolean') return value
-  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
-  if (value instanceof Date) {
-    const year = value.getUTCFullYear()
-    return year >= 1900 && year <= 9999 ? value : dateText(value) || null
-  }
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
