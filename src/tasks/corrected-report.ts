@@ -339,14 +339,15 @@ class ReportReader {
     const [named, column] = [layout.column('job', values), layout.column('arguments', values)]
     const name = layout.plain(values[named], job) ?? ''
     if (name !== '' && name !== job) throw wrong(number, named, `it is a row of job ${job}: leave that column as it is`)
-    const cell = layout.plain(values[column], argsOfEvent(event)) ?? ''
-    const row = cell === '' && event.job === null && isOneObject(event) ? layout.row(values, rowOf(event)) : {}
+    const stored = argsOfEvent(event)
+    const cell = layout.plain(values[column], stored) ?? ''
+    const row = cell === '' && event.job === null && isOneObject(stored) ? layout.row(values, rowOf(event)) : {}
     const isRow = Object.keys(row).length > 0
     if (cell === '' && !isRow) {
       throw wrong(number, column, `it is a row of job ${job}, whose arguments belong in that column`)
     }
     const args = isRow ? [row] : argsOf(cell, number, column)
-    return { event, number, row: { args }, isSame: stringifyJson(args) === stringifyJson(argsOfEvent(event)) }
+    return { event, number, row: { args }, isSame: stringifyJson(args) === stringifyJson(stored) }
   }
 }
 
@@ -357,7 +358,7 @@ async function indexesByKey(
   rowKey: string,
 ): Promise<Map<string, [index: number, other?: number]>> {
   const found = new Map<string, [number, number?]>()
-  for await (const events of eventPages(store, task, { status: [...UNSUCCESSFUL_STATUSES] })) {
+  for await (const events of eventPages(store, task, { status: [...UNSUCCESSFUL_STATUSES], argsOnly: true })) {
     for (const event of events) {
       if (event.job !== null) continue
       const key = String(rowOf(event)[rowKey] ?? '')

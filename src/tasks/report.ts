@@ -3,7 +3,7 @@
 import { invalidOption } from '../job/errors.ts'
 import { isObject, parseJson, stringifyJson } from '../job/json.ts'
 import { checkOptions } from '../job/options.ts'
-import { type EventRecord, type EventStatus, type TaskRecord, UNSUCCESSFUL_STATUSES } from '../store/contract.ts'
+import { type EventQuery, type EventRecord, type TaskRecord, UNSUCCESSFUL_STATUSES } from '../store/contract.ts'
 import { argsOfEvent } from './event.ts'
 import { LANGUAGE_CODES, type Language, TASK_TEXTS } from './languages/index.ts'
 import { messageText } from './messages.ts'
@@ -37,7 +37,10 @@ export function checkReport(options: ReportOptions): void {
   })
 }
 
-export type EventsOf = (statuses: EventStatus[] | undefined) => AsyncIterable<EventRecord>
+/** Reads events, page by page. */
+export type EventsOf = (query: Omit<EventQuery, 'limit'>) => Pages
+
+type Pages<E = EventRecord> = AsyncIterable<readonly E[]>
 
 /** Writes the report to a file, which gets its name when it is complete. @throws REPORT_FAILED, INVALID_OPTION */
 export async function writeReport(
@@ -67,21 +70,21 @@ export async function reportStream(
 
 async function reportOf(task: TaskRecord, all: EventsOf, options: ReportOptions) {
   const { rows: which = 'rejected', lang = 'en', show, showMessage = (text) => text } = options
-  const events: EventsOf = show ? (statuses) => shown(all(statuses), show) : all
+  const events: EventsOf = show ? (query) => shown(all(query), show) : all
   const meta = metaOf(task)
   if (which === 'all' && task.keepArgs !== 'all') {
     const hint = "needs keepArgs: 'all' when the task is made"
     const message = `task ${task.id} has not kept the rows that finished: a report of all rows ${hint}`
     throw invalidOption(message, { option: 'keepArgs', value: 'all', hint })
   }
-  const statuses = which === 'all' ? undefined : [...UNSUCCESSFUL_STATUSES]
-  const columns = meta.columns ?? (await keysOf(events(statuses), meta.format === 'ndjson'))
+  const query = which === 'all' ? {} : { status: [...UNSUCCESSFUL_STATUSES] }
+  const columns = meta.columns ?? (await keysOf(events({ ...query, argsOnly: true }), meta.format === 'ndjson'))
   const names = reasonNames(columns ?? [], lang)
   const own = columns ?? [names.arguments]
-  const hasOthers = task.mixed && (await holdsOther(events(statuses)))
+  const hasOthers = task.mixed && (await holdsOther(events({ ...query, argsOnly: true })))
   const others = hasOthers ? OTHERS.filter((name) => columns || name === 'job') : []
   const header = [...own, ...[...REASONS, ...others].map((reason) => names[reason])]
-  return { header, rows: reportRows(task, events(statuses), { columns, others, lang, showMessage }) }
+  return { header, rows: reportRows(task, events(query), { columns, others, lang, showMessage }) }
 }
 
 /**
@@ -89,24 +92,26 @@ async function reportOf(task: TaskRecord, all: EventsOf, options: ReportOptions)
  * object, or has a key that a report uses for the arguments of other rows. With `ofFile` each row is one
  * object.
  */
-async function keysOf(events: AsyncIterable<EventRecord>, ofFile: boolean): Promise<string[] | undefined> {
+async function keysOf(pages: Pages, ofFile: boolean): Promise<string[] | undefined> {
   const keys = new Set<string>()
-  for await (const event of events) {
-    if (event.job !== null) continue
-    if (!ofFile && !isOneObject(event)) return undefined
-    for (const key of Object.keys(rowOf(event))) keys.add(key)
+  for await (const events of pages) {
+    for (const event of events) {
+      if (event.job !== null) continue
+      const args = ofFile ? undefined : argsOfEvent(event)
+      if (!ofFile && !isOneObject(args)) return undefined
+      for (const key of Object.keys(rowOf(event, args))) keys.add(key)
+    }
   }
   return ofFile || (keys.size > 0 && !hasReason(keys, OTHERS)) ? [...keys] : undefined
 }
 
 /** Returns whether the handler's only argument is an object, as it is for a row of a file. */
-export function isOneObject(event: EventRecord): boolean {
-  const args = argsOfEvent(event)
+export function isOneObject(args: readonly unknown[] | null | undefined): boolean {
   return args?.length === 1 && isObject(args[0])
 }
 
-async function holdsOther(events: AsyncIterable<EventRecord>): Promise<boolean> {
-  for await (const { job } of events) if (job !== null) return true
+async function holdsOther(pages: Pages): Promise<boolean> {
+  for await (const events of pages) if (events.some(({ job }) => job !== null)) return true
   return false
 }
 
@@ -115,16 +120,20 @@ export const HIDDEN_ROW = 'hidden'
 
 type ShownEvent = EventRecord & { isHidden?: boolean }
 
-async function* shown(
-  events: AsyncIterable<EventRecord>,
-  show: (value: unknown) => unknown,
-): AsyncGenerator<ShownEvent, void, void> {
-  const textOf = (text: string | null) => (text === null ? null : stringifyJson(show(parseJson(text))))
-  const same = (text: string | null) => (text === null ? null : stringifyJson(parseJson(text)))
-  for await (const event of events) {
-    const [args, source] = [textOf(event.args), textOf(event.source)]
-    const isHidden = args !== same(event.args) || source !== same(event.source)
-    yield isHidden ? { ...event, args, source, isHidden } : event
+async function* shown(pages: Pages, show: (value: unknown) => unknown): AsyncGenerator<ShownEvent[], void, void> {
+  const textOf = (text: string | null) => {
+    if (text === null) return null
+    const value = parseJson(text)
+    const same = stringifyJson(value)
+    const changed = stringifyJson(show(value))
+    return changed === same ? text : changed
+  }
+  for await (const events of pages) {
+    yield events.map((event) => {
+      const [args, source] = [textOf(event.args), textOf(event.source)]
+      const isHidden = args !== event.args || source !== event.source
+      return isHidden ? { ...event, args, source, isHidden } : event
+    })
   }
 }
 
@@ -137,13 +146,13 @@ interface RowOptions {
 
 async function* reportRows(
   task: TaskRecord,
-  events: AsyncIterable<ShownEvent>,
+  pages: Pages<ShownEvent>,
   { columns, others, lang, showMessage }: RowOptions,
 ) {
-  for await (const event of events) {
+  const reportRow = (event: ShownEvent) => {
     const { number, index, run, status, code, messages, attempts } = event
     const reasons = cut(messages.map((message) => showMessage(messageText(message, lang))).join('\n'))
-    yield [
+    return [
       ...cells(event, columns),
       number ?? '',
       event.isHidden ? HIDDEN_ROW : `${task.id}:${index}:${run}`,
@@ -157,6 +166,7 @@ async function* reportRows(
       }),
     ]
   }
+  for await (const events of pages) for (const event of events) yield reportRow(event)
 }
 
 function cells(event: EventRecord, columns: string[] | undefined): unknown[] {
@@ -171,9 +181,9 @@ function argsText(event: EventRecord): string {
   return args === null ? '' : stringifyJson(args)
 }
 
-/** Returns a row of a file as it was read. */
-export function rowOf(event: EventRecord): Record<string, unknown> {
-  const row = event.source === null ? argsOfEvent(event)?.[0] : parseJson(event.source)
+/** Returns a row of a file as it was read. `args`: the arguments of the event, if the caller has parsed them. */
+export function rowOf(event: EventRecord, args = event.source === null ? argsOfEvent(event) : null) {
+  const row = event.source === null ? args?.[0] : parseJson(event.source)
   return (row ?? {}) as Record<string, unknown>
 }
 

@@ -7,6 +7,7 @@ import { baseQueue } from '../job/priority.ts'
 import {
   type CodeFilter,
   EVENT_STATUSES,
+  type EventQuery,
   type EventRecord,
   type EventStatus,
   endedOf,
@@ -261,7 +262,7 @@ export class Task {
     if (to === '')
       throw invalidOption("task.report: the first argument must be the path of a file or { format } (got '')")
     const task = await this.#record()
-    const events = (statuses: EventStatus[] | undefined) => this.#pages({ status: statuses })
+    const events = (query: Omit<EventQuery, 'limit'>) => eventPages(this.#app.store, this.id, query)
     return typeof to === 'string' ? writeReport(to, task, events, options) : reportStream(task, events, to)
   }
 

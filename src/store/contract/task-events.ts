@@ -141,5 +141,7 @@ export interface EventQuery extends CodeFilter {
   after?: number
   /** Only events with these indexes. The other conditions are ignored then. */
   indexes?: readonly number[]
+  /** The caller does not use codes, results and messages: the store may return null, null and [] for them. */
+  argsOnly?: boolean
   limit: number
 }

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { NewRow } from '#dist/store/contract.js'
+import type { EventRecord, NewRow } from '#dist/store/contract.js'
 import { type Case, NOW, sure } from '../bench.ts'
 import {
   counts,
@@ -197,6 +197,45 @@ export const taskRows: Case[] = [
       ]
       expect(await t.store.tasks.events(task.id, { limit: 10 })).toEqual(events)
       expect(await eventOf(t, task, 1)).toEqual(events[1])
+    },
+  },
+  {
+    name: 'a caller that uses only arguments finds the same rows, with their arguments, sources and jobs',
+    async run(t) {
+      const task = spec(1, { keepArgs: 'all', window: 3 })
+      await t.store.tasks.create(task)
+      const rejected = {
+        status: 'failed' as const,
+        code: 'bad',
+        messages: [{ at: NOW, code: 'failed', params: { text: 'no' } }],
+      }
+      const all: NewRow[] = [
+        { args: '[0]', source: '{"a":" 0 "}', number: 2 },
+        { args: '[1]' },
+        { args: '[2]', source: '{"a":" 2 "}', number: 4, rejected },
+        { args: '{"class":"Other","args":[3]}', job: 'Other', rejected },
+        { args: '[4]', source: '{"a":" 4 "}' },
+        { args: '[5]', source: '{"a":" 5 "}' },
+      ]
+      await t.store.tasks.addRows(task.id, PRODUCER, 0, all, NOW)
+      const owner = await t.owner()
+      const [first, second] = await t.fetch(owner, 'q', 2)
+      await t.settleAndFetch(owner, {
+        settlements: [finish(sure(first)), finish(sure(second), { status: 'error', code: 'lost' })],
+      })
+      const bare = (events: EventRecord[]) =>
+        events.map((event) => ({ ...event, code: null, result: null, messages: [] }))
+      for (const query of [
+        {},
+        { status: ['failed' as const, 'error' as const] },
+        { indexes: [5, 3, 1] },
+        { code: 'bad' },
+      ]) {
+        const whole = await t.store.tasks.events(task.id, { ...query, limit: 9 })
+        const some = await t.store.tasks.events(task.id, { ...query, argsOnly: true, limit: 9 })
+        expect(whole.length).toBeGreaterThan(0)
+        expect(bare(some)).toEqual(bare(whole))
+      }
     },
   },
   {

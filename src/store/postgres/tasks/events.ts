@@ -37,12 +37,16 @@ interface FullRow extends EventRow {
   params: string[] | null
 }
 
+const MESSAGES = `SELECT idx, array_agg(n::double precision ORDER BY n) AS ns,
+      array_agg(at::double precision ORDER BY n) AS ats, array_agg(code ORDER BY n) AS codes,
+      array_agg(params ORDER BY n) AS params
+    FROM hk.message WHERE task = (SELECT task FROM page LIMIT 1) AND idx = ANY (ARRAY(SELECT idx FROM page)) GROUP BY idx`
+const NO_MESSAGES = 'SELECT idx, NULL AS ns, NULL AS ats, NULL AS codes, NULL AS params FROM page WHERE false'
+
 /** Returns a statement for rows as one that returns full rows. */
-function full(rows: string): string {
+function full(rows: string, messages: string): string {
   return `WITH page AS (${rows}), said AS (
-    SELECT idx, array_agg(n::double precision ORDER BY n) AS ns, array_agg(at::double precision ORDER BY n) AS ats,
-      array_agg(code ORDER BY n) AS codes, array_agg(params ORDER BY n) AS params
-    FROM hk.message WHERE task = (SELECT task FROM page LIMIT 1) AND idx = ANY (ARRAY(SELECT idx FROM page)) GROUP BY idx
+    ${messages}
   ), parked AS (
     SELECT idx, ends FROM hk.deferral
     WHERE task = (SELECT task FROM page LIMIT 1) AND idx = ANY (ARRAY(SELECT idx FROM page WHERE status = 1)) AND state = 1
@@ -53,28 +57,34 @@ function full(rows: string): string {
 }
 
 const { rowOf, those, pageAfter, pageOf, rejectedOf, codedOf, uncodedOf } = sql.event
-const FULL = {
-  rowOf: full(rowOf),
-  those: full(those),
-  pageAfter: full(pageAfter),
-  pageOf: full(pageOf),
-  rejectedOf: full(rejectedOf),
-  codedOf: full(codedOf),
-  uncodedOf: full(uncodedOf),
-}
+const statements = (messages: string) => ({
+  rowOf: full(rowOf, messages),
+  those: full(those, messages),
+  pageAfter: full(pageAfter, messages),
+  pageOf: full(pageOf, messages),
+  rejectedOf: full(rejectedOf, messages),
+  codedOf: full(codedOf, messages),
+  uncodedOf: full(uncodedOf, messages),
+})
+const FULL = statements(MESSAGES)
+const ARGS_ONLY = statements(NO_MESSAGES)
 
 /** Each method that reads is one statement. */
 export class Events extends Tables {
-  async page(id: string, { status, code, otherCodes, after = -1, indexes, limit }: EventQuery): Promise<EventRecord[]> {
+  async page(
+    id: string,
+    { status, code, otherCodes, after = -1, indexes, argsOnly, limit }: EventQuery,
+  ): Promise<EventRecord[]> {
+    const wanted = argsOnly ? ARGS_ONLY : FULL
     // Every code is counted on its own, so no row has one of the other codes.
     if (otherCodes) return []
-    if (indexes) return this.#records(id, FULL.those, [...indexes], limit)
-    if (!status && code === undefined) return this.#records(id, FULL.pageAfter, after, limit)
+    if (indexes) return this.#records(id, wanted.those, [...indexes], limit)
+    if (!status && code === undefined) return this.#records(id, wanted.pageAfter, after, limit)
     const statuses = [...new Set((status ?? EVENT_STATUSES).map((name) => STATUS_CODE[name]))]
-    if (code === null) return this.#records(id, FULL.uncodedOf, after, limit, statuses)
-    if (code !== undefined) return this.#records(id, FULL.codedOf, after, limit, statuses, code)
+    if (code === null) return this.#records(id, wanted.uncodedOf, after, limit, statuses)
+    if (code !== undefined) return this.#records(id, wanted.codedOf, after, limit, statuses, code)
     const isRejected = statuses.every((one) => one >= REJECTED)
-    return this.#records(id, isRejected ? FULL.rejectedOf : FULL.pageOf, after, limit, statuses)
+    return this.#records(id, isRejected ? wanted.rejectedOf : wanted.pageOf, after, limit, statuses)
   }
 
   async find(jid: string): Promise<EventRecord | null> {

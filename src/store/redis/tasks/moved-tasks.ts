@@ -161,7 +161,10 @@ export function writeRecord(row: MovedRow, createdAt: number): Buffer {
   return bytes
 }
 
-/** Makes a row of its record and its texts in the order of task-read-events.lua. */
+/** The letters of all texts of a row; see ledger.lua. */
+export const ROW_TEXTS = 'ascrmjdk'
+
+/** Makes a row of its record and its texts, in the order of `ROW_TEXTS`. */
 export function readRow(index: number, record: RowRecord, texts: readonly (string | null)[]): MovedRow {
   const [args = null, source = null, code = null, result = null, messages = null, job = null, deferral = null] = texts
   const added = texts[7] ?? null

@@ -1,38 +1,53 @@
 -- Reads events with their texts.
 --
 -- KEYS  1 to 11 are the keys of the task (ledger.lua).
--- ARGV  are indexes.
+-- ARGV  are the letters (ledger.lua) of the texts to read of working rows only; those of the texts to read of each row, "a" and
+--       "s" first; then indexes.
 -- Returns createdAt; then of each existing event: one text with index, location, status, run, step, started, finished
--- and number in the source, divided by spaces; then arguments, source, code, result, messages, class, deferral, number of rows
--- that it has added.
+-- and number in the source, divided by spaces; then a text or nothing for each letter.
 -- include: arguments ledger backlog
 
-local LETTERS = { 'a', 's', 'c', 'r', 'm', 'j', 'd', 'k' }
+local WORKING = 1
+-- The fields of an event that tell whether it has such a text.
+local BITS = { s = 'source', c = 'code', r = 'result' }
 
 refuse(wrongTask(1))
+local ofWorking, ofEach = text(), text()
 local ledger = ledgerOf(1)
 if not ledger then return {} end
-local found, fields = {}, {}
-for i = 1, #ARGV do
-  local event = eventOf(ledger, number())
+local letters = {}
+for letter in string.gmatch(ofWorking .. ofEach, '.') do letters[#letters + 1] = letter end
+
+-- `places` has the place in the answer of each of the `n` fields. Lua's length operator would take long in this loop.
+local answer, at, fields, places, n, unread = { string.format('%d', ledger.createdAt) }, 1, {}, {}, 0, {}
+for i = position + 1, #ARGV do
+  local event = eventOf(ledger, tonumber(ARGV[i]))
   if event then
-    found[#found + 1] = event
-    for _, letter in ipairs(LETTERS) do fields[#fields + 1] = letter .. ARGV[i] end
+    answer[at + 1] = string.format('%d %d %d %d %d %d %d %d', event.index, event.location, event.status, event.run,
+      event.step, event.started, event.finished, event.row)
+    at = at + 1
+    if event.index >= ledger.next and not isDropped(ledger, event.status) then
+      unread[#unread + 1] = { index = event.index, place = at + #ofWorking + 1 }
+    end
+    for j, letter in ipairs(letters) do
+      at = at + 1
+      answer[at] = false
+      local bit = BITS[letter]
+      if (not bit or event[bit] == 1) and (j > #ofWorking or event.status == WORKING) then
+        n = n + 1
+        fields[n], places[n] = letter .. ARGV[i], at
+      end
+    end
   end
 end
-if #found == 0 then return { string.format('%d', ledger.createdAt) } end
+if n == 0 then return answer end
 
 -- Reads the texts of all events with one command.
 local texts = redis.call('HMGET', KEYS[3], unpack(fields))
-local answer = { string.format('%d', ledger.createdAt) }
-for i, event in ipairs(found) do
-  answer[#answer + 1] = string.format('%d %d %d %d %d %d %d %d', event.index, event.location, event.status, event.run,
-    event.step, event.started, event.finished, event.row)
-  local first = (i - 1) * #LETTERS + 1
-  if not texts[first] and event.index >= ledger.next and not isDropped(ledger, event.status) then
-    local args, source = backlogRow(ledger, event.index)
-    if args then texts[first], texts[first + 1] = args, source ~= '' and source end
-  end
-  for j = first, first + #LETTERS - 1 do answer[#answer + 1] = texts[j] end
+for i = 1, n do answer[places[i]] = texts[i] end
+for _, one in ipairs(unread) do
+  local args, source = false, ''
+  if not answer[one.place] then args, source = backlogRow(ledger, one.index) end
+  if args then answer[one.place], answer[one.place + 1] = args, source ~= '' and source end
 end
 return answer

@@ -21,11 +21,11 @@ import { lua } from '../lua.generated.ts'
 import { STATUS_NUMBER } from '../server/call.ts'
 import type { Argument, Reply } from '../server/connection.ts'
 import { type Server, StorePart } from '../server/server.ts'
-import { VALUES_OF_AN_EVENT } from './events.ts'
 import {
   newEntry,
   ownEntry,
   RECORD_BYTES,
+  ROW_TEXTS,
   readHead,
   readOwnEntry,
   readRecord,
@@ -216,10 +216,11 @@ export class TaskTransfers extends StorePart implements TaskTransferStore {
     const indexes = Array.from({ length: count }, (_, i) => first + i)
     const [bytes, [created, ...values]] = await Promise.all([
       this.#records(keys, first, count),
-      this.server.run(lua.taskReadEvents, keys, indexes) as Promise<Reply[]>,
+      this.server.run(lua.taskReadEvents, keys, ['', ROW_TEXTS, ...indexes]) as Promise<Reply[]>,
     ])
     const read = indexes.map((index, i) => {
-      const texts = values.slice(i * VALUES_OF_AN_EVENT + 1, (i + 1) * VALUES_OF_AN_EVENT) as (string | null)[]
+      const size = 1 + ROW_TEXTS.length
+      const texts = values.slice(i * size + 1, (i + 1) * size) as (string | null)[]
       return readRow(index, readRecord(bytes, i * RECORD_BYTES, Number(created)), texts)
     })
     const lengths = read.map(({ args, source }) => (args?.length ?? 0) + (source?.length ?? 0))

@@ -26,7 +26,10 @@ import type { TaskRow } from '../ledgers/task-row.ts'
 import { sql } from '../sql.generated.ts'
 
 export class Events extends Tables {
-  page(id: string, { status, code, otherCodes, after = -1, indexes, limit }: EventQuery): EventRecord[] {
+  page(
+    id: string,
+    { status, code, otherCodes, after = -1, indexes, argsOnly = false, limit }: EventQuery,
+  ): EventRecord[] {
     const task = this.db.first<TaskRow>(sql.task.load, id)
     // SQLite counts every code on its own, so no row has one of the other codes.
     if (!task || otherCodes) return []
@@ -38,7 +41,7 @@ export class Events extends Tables {
           ? this.#eventsOf(task.key, status, after, limit)
           : this.db.all<EventRow>(sql.event.page, task.key, after, limit)
     const parked = this.db.get(Deferrals).parked(task, rows)
-    return rows.map((row) => this.#recordOf(task, row, parked))
+    return rows.map((row) => this.#recordOf(task, row, parked, !argsOnly))
   }
 
   find(jid: string): EventRecord | null {
@@ -83,7 +86,7 @@ export class Events extends Tables {
       .slice(0, limit)
   }
 
-  #recordOf(task: TaskRow, row: EventRow, parked: ReadonlyMap<number, number>): EventRecord {
+  #recordOf(task: TaskRow, row: EventRow, parked: ReadonlyMap<number, number>, withMessages = true): EventRecord {
     const deferredUntil = row.status === STATUS_CODE.working ? parked.get(row.idx) : undefined
     return {
       index: row.idx,
@@ -100,7 +103,7 @@ export class Events extends Tables {
       startedAt: row.started_at,
       finishedAt: row.finished_at,
       result: row.result,
-      messages: this.#messages(task.key, row.idx),
+      messages: withMessages ? this.#messages(task.key, row.idx) : [],
       ...(deferredUntil === undefined ? {} : { deferredUntil }),
     }
   }
