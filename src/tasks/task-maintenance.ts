@@ -163,16 +163,19 @@ export class TaskMaintenance extends Maintenance {
     if (suspects.size === 0) return
     const tasks = [...suspects.keys()]
     const [found, dead] = [emptyFor(tasks), emptyFor(tasks)]
+    const lostOf = ({ id }: TaskRecord, events: EventRecord[]) =>
+      events.filter(({ index }) => !found.get(id)?.has(index))
+    const isAnyLost = () => [...suspects].some(([task, events]) => lostOf(task, events).length > 0)
     for (let i = 0; i < 2; i++) {
       for await (const { items } of jobsInOrder(store, needleOf(found))) addJobs(found, items)
+      if (!isAnyLost()) return
     }
     const search = pages((after) => store.search.scanSet('dead', needleOf(dead), { after, limit: PAGE }))
     for await (const { items } of search) addJobs(dead, items)
     for (const [task, events] of suspects) {
       await this.#tasks.run(task.id, async () => {
         if ((await store.tasks.find(task.id))?.progressAt !== task.progressAt) return
-        const lost = events.filter(({ index }) => !found.get(task.id)?.has(index))
-        await this.#endRows(store, lost, ({ index, status }) => {
+        await this.#endRows(store, lostOf(task, events), ({ index, status }) => {
           // Not the outcome `dead`, whose row has the code of its error: here nothing else is known of the end.
           if (dead.get(task.id)?.has(index)) return 'dead'
           // The store has no start of a row that is not `working`: most likely a program that does not know tasks ran it.
