@@ -83,13 +83,17 @@ export class TaskMaintenance extends Maintenance {
     }
     // Each tracked job is a task, so thousands may be old at once.
     if (isMoreOverdue || expired.length === limit) this.runWithin(0)
-    if (this.#pace.isDue) await this.#pace.run(() => this.#walk(store, now - this.#idleMs))
+    if (this.#pace.isDue) await this.#pace.run(() => this.#walk(store, now - this.#idleMs, cancelling))
   }
 
-  /** Looks for the rows of all idle tasks. */
-  async #walk(store: Store, before: number): Promise<'done' | 'unconfirmed' | 'stopped'> {
+  /** Looks for the rows of all idle tasks, also of those that are being cancelled. */
+  async #walk(
+    store: Store,
+    before: number,
+    cancelling: readonly string[],
+  ): Promise<'done' | 'unconfirmed' | 'stopped'> {
     const missing = new Map<string, string>()
-    for await (const tasks of this.#idle(store, before)) {
+    for await (const tasks of this.#idle(store, before, cancelling)) {
       if (!(await this.isLeader())) return 'stopped'
       const seen = await this.#jobsSeen(store, tasks)
       const suspects: MissingRows = new Map()
@@ -113,8 +117,15 @@ export class TaskMaintenance extends Maintenance {
   }
 
   /** Lists all idle tasks, as many at a time as one walk looks for. */
-  async *#idle(store: Store, before: number): AsyncGenerator<TaskRecord[]> {
+  async *#idle(store: Store, before: number, cancelling: readonly string[]): AsyncGenerator<TaskRecord[]> {
     let tasks: TaskRecord[] = []
+    // The store does not list these. Only the rows that ran when the task was cancelled are left.
+    for (const id of cancelling) {
+      await this.#tasks.run(id, async () => {
+        const task = await store.tasks.find(id)
+        if (task?.state === 'cancelling' && (task.progressAt ?? task.createdAt) < before) tasks.push(task)
+      })
+    }
     let after: string | undefined
     do {
       const page = await store.tasks.idle(before, { after, limit: TASK_PAGE })

@@ -217,6 +217,26 @@ test('a row that a walk did not find ends after the next walk, which comes soon,
   expect((await task.status())?.state).toBe('done')
 })
 
+test('a cancelled task ends although the job of a row that ran is gone', async () => {
+  const { hq, clock } = bench()
+  const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
+  const task = await hq.tasks.create(Row, [[1], [2], [3]], { lostAfter: 60 })
+  const [text = ''] = await rob(hq, 'nobody', 1, clock.now())
+  const start = { kind: 'event', run: 1, attempt: 1, status: 'working', window: 'keep', at: clock.now() } as const
+  await hq.store.tasks.changeEvents([{ ...start, jid: JSON.parse(text).jid }], clock.now())
+  await task.cancel()
+  expect(await task.status()).toMatchObject({ state: 'cancelling', counts: { working: 1, cancelled: 2 } })
+
+  const maintenance = maintenanceOf(hq, clock.now, { walkingPart: 1e9 })
+  for (let i = 0; i < 3; i++) await maintenance.run()
+  expect((await task.status())?.state).toBe('cancelling')
+  for (let i = 0; i < 3; i++) {
+    clock.ahead += DAY
+    await maintenance.run()
+  }
+  expect(await task.status()).toMatchObject({ state: 'cancelled', counts: { error: 1, cancelled: 2 } })
+})
+
 test('a missing row is found behind any number of rows that were put back into the backlog', async () => {
   const { hq, clock } = bench()
   const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
