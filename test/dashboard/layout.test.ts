@@ -175,6 +175,36 @@ inBrowser('everywhere', (open) => {
     await page.getByText('Paused: no further row starts').waitFor()
   })
 
+  test('Ctrl K finds ordered queues, cron entries and batches', async () => {
+    let bid = ''
+    const { page } = await open('/', {
+      before: async ({ hq, work }) => {
+        hq.ordered('SyncUser', async () => {})
+        hq.cron(
+          'nightly',
+          '0 3 * * *',
+          hq.job('CleanUp', async () => {}),
+        )
+        bid = await hq.batch({ description: 'Shops' }, () => hq.push({ class: 'Shop', args: [], queue: 'nobody' }))
+        await work()
+        await until(async () => (await hq.store.crons.list()).length === 1)
+      },
+    })
+    for (const [text, option, heading] of [
+      ['syncu', 'SyncUser', 'SyncUser'],
+      ['night', 'nightly', 'nightly'],
+      [bid, 'batch by its id', 'Shops'],
+    ] as const) {
+      await page.keyboard.press('Control+k')
+      await page
+        .getByRole('dialog')
+        .getByPlaceholder(/jid, class/)
+        .fill(text)
+      await page.getByRole('option', { name: option }).click()
+      await page.getByRole('heading', { name: heading }).waitFor()
+    }
+  })
+
   test('keys, languages, themes and zones work without a mouse and are kept', async () => {
     let made = { task: '', jid: '' }
     const { page } = await open('/', {

@@ -66,6 +66,8 @@ inBrowser('metrics', (open) => {
     await expect.poll(() => page.getByRole('img', { name: 'Run times' }).locator('rect').count()).toBeGreaterThan(1)
     await page.getByRole('link', { name: '1 hour', exact: true }).click()
     await page.locator('.stat', { hasText: 'Runs' }).getByText('2', { exact: true }).waitFor()
+    const itsJobs = page.getByRole('link', { name: 'its jobs in all states' })
+    expect(await itsJobs.getAttribute('href')).toBe('/jobs?class=Shop%2FSlow')
     await page.getByRole('link', { name: 'its retries' }).click()
     await page.getByRole('heading', { name: 'Retries' }).waitFor()
     await expect.poll(() => page.getByRole('table', { name: 'Retries' }).locator('tbody tr').count()).toBe(1)

@@ -79,7 +79,14 @@ async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
     ...['/', '/?range=30d', '/tasks', `/tasks/${task.id}`, '/queues', '/queues/nobody-serves-this-queue', '/busy'],
     ...['/retries', `/retries?job=${retry}`, '/scheduled', '/dead', '/finished', '/batches', `/batches/${bid}`],
     ...['/ordered', '/ordered?tab=inWork', '/ordered?tab=morgue', '/ordered?id=warehouse-1', '/limits', '/locks'],
-    ...['/cron', '/cron?entry=nightly-synchronization', '/events', '/metrics', `/metrics/${encodeURIComponent(LONG)}`],
+    ...[
+      '/cron',
+      '/cron?entry=nightly-synchronization',
+      '/events',
+      '/metrics',
+      '/metrics?compare=Row,Running&figure=p95',
+      `/metrics/${encodeURIComponent(LONG)}`,
+    ],
     ...['/deploys', '/doctor', `/jobs/${retry}`, `/jobs/${queued}`, '/jobs', '/jobs?args.*.customer=4711', '/nowhere'],
   ]
 }

@@ -37,6 +37,12 @@ const ICONS = {
       <path d="M3.5 8h.01M8 8h.01M12.5 8h.01" stroke-width="2" />
     </>
   ),
+  doctor: (
+    <>
+      <circle cx="8" cy="8" r="5.5" />
+      <path d="M8 5.2v5.6M5.2 8h5.6" />
+    </>
+  ),
   down: (
     <>
       <path d="m4.5 6.5 3.5 3.5 3.5-3.5" />
@@ -45,6 +51,11 @@ const ICONS = {
   download: (
     <>
       <path d="M8 2.5v7.5M5 7.2 8 10.2l3-3M3 13.2h10" />
+    </>
+  ),
+  flag: (
+    <>
+      <path d="M4 14V2.5h8.5l-2 3 2 3H4" />
     </>
   ),
   group: (

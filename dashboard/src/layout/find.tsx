@@ -1,15 +1,19 @@
-/** Ctrl K finds a page, a queue, a task, a class, or jobs by a jid, a text or an argument, with their number in each state. */
+/**
+ * Ctrl K finds a page, a queue, a task, a cron entry, a batch, a class, or jobs by a jid, a text or an argument, with their
+ * number in each state.
+ */
 
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { ask } from '../api/client.ts'
-import type { JobCounts, Page, TaskStatus } from '../api/types.ts'
+import type { CronEntry, JobCounts, OrderedQueue, Page, TaskStatus } from '../api/types.ts'
 import { at, encoded, queryValue } from '../base.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { number } from '../format/number.ts'
 import { t } from '../i18n/index.ts'
 import { useQueueNames } from '../live/queues.ts'
+import { useData } from '../live/use-data.ts'
 import { argumentOf, STATES } from '../pages/jobs/filter.ts'
 import { LINKS } from './links.ts'
 
@@ -27,7 +31,7 @@ interface Hit {
 }
 
 const MOST_HITS = 12
-/** The most queues, and the most tasks: neither hides the other. */
+/** The most queues, the most tasks and so on: none hides the others. */
 const MOST_OF_A_KIND = 5
 /** The server is asked after this pause in typing; jobs are counted from this many characters on. */
 const TYPED_MS = 250
@@ -48,7 +52,10 @@ function Palette() {
   const counted = useTyped(wanted, SHORTEST, countJobs)
   const tasks = useTyped(wanted, 0, findTasks)?.answer ?? []
   const counts = counted?.text === wanted ? counted.answer : undefined
-  const hits = hitsOf(wanted, { queues: queues.map(queueHit), tasks: tasks.map(taskHit) }, counts)
+  const crons = useData<Page<CronEntry>>('/cron', {}, { live: false }).data?.items ?? []
+  const ordered = useData<Page<OrderedQueue>>('/ordered', {}, { live: false }).data?.items ?? []
+  const known = [queues.map(queueHit), tasks.map(taskHit), ordered.map(orderedHit), crons.map(cronHit)]
+  const hits = hitsOf(wanted, known, counts)
   const close = () => {
     isOpen.value = false
   }
@@ -145,6 +152,14 @@ const queueHit = (name: string): Hit => {
 
 const taskHit = ({ id, name }: TaskStatus): Hit => ({ icon: 'tasks', title: name, about: id, to: `/tasks/${id}` })
 
+const orderedHit = ({ name }: OrderedQueue): Hit => {
+  return { icon: 'ordered', title: name, about: t('find.ordered'), to: `/ordered/${encoded(name)}` }
+}
+
+const cronHit = ({ name }: CronEntry): Hit => {
+  return { icon: 'cron', title: name, about: t('find.cron'), to: `/cron?entry=${queryValue(name)}` }
+}
+
 /** Reads `customer = 4711` as an argument, and anything else as a text. */
 function filterFor(text: string): Record<string, string> {
   return argumentOf(text) ?? { search: text }
@@ -170,9 +185,8 @@ function jobHits(text: string, counts: JobCounts | undefined): Hit[] {
   ]
 }
 
-type Known = Record<'queues' | 'tasks', readonly Hit[]>
-
-function hitsOf(text: string, { queues, tasks }: Known, counts: JobCounts | undefined): Hit[] {
+/** @param known the hits of each kind */
+function hitsOf(text: string, known: readonly Hit[][], counts: JobCounts | undefined): Hit[] {
   const links = LINKS.flat().map(({ icon, title, path }) => ({
     icon,
     title: t(title),
@@ -182,14 +196,17 @@ function hitsOf(text: string, { queues, tasks }: Known, counts: JobCounts | unde
   const wanted = text.toLowerCase()
   const isMatch = ({ title, to }: Hit) =>
     title.toLowerCase().includes(wanted) || (wanted.length >= 4 && to.toLowerCase().includes(wanted))
-  const some = (hits: readonly Hit[]) => hits.filter(isMatch).slice(0, MOST_OF_A_KIND)
-  const matching = [...links.filter(isMatch), ...some(queues), ...some(tasks)]
+  const some = known.map((hits) => hits.filter(isMatch).slice(0, MOST_OF_A_KIND))
+  const matching = [...links.filter(isMatch), ...some.flat()]
   if (text === '') return matching.slice(0, MOST_HITS)
   const job = { icon: 'search' as const, title: text, about: t('find.job'), to: `/jobs/${encoded(text)}` }
   const others = [
     ...jobHits(text, counts),
     { icon: 'metrics' as const, title: text, about: t('find.class'), to: `/metrics/${encoded(text)}` },
   ]
+  // The id of a batch looks like that of a task.
+  const batch = { icon: 'tasks' as const, title: text, about: t('find.batch'), to: `/batches/${text}` }
+  if (/^[0-9a-f]{16}$/.test(text)) others.push(batch)
   const isJid = /^[0-9a-f]{16,}(-\d+)?$/i.test(text)
   return (isJid ? [job, ...matching, ...others] : [...matching, ...others, job]).slice(0, MOST_HITS)
 }

@@ -45,7 +45,7 @@ export const LINKS: readonly (readonly NavLink[])[] = [
     { path: '/cron', icon: 'cron', title: 'nav.cron', key: 'c', count: ({ crons }) => crons },
     { path: '/events', icon: 'play', title: 'nav.events', key: 'e' },
     { path: '/metrics', icon: 'metrics', title: 'nav.metrics', key: 'm' },
-    { path: '/deploys', icon: 'up', title: 'nav.deploys', key: 'v' },
-    { path: '/doctor', icon: 'plus', title: 'nav.doctor', key: 'x' },
+    { path: '/deploys', icon: 'flag', title: 'nav.deploys', key: 'v' },
+    { path: '/doctor', icon: 'doctor', title: 'nav.doctor', key: 'x' },
   ],
 ]

@@ -15,6 +15,7 @@ export const metrics = {
   'metrics.failed': 'Failed',
   'metrics.total': 'Total time',
   'metrics.retriesOf': 'its retries',
+  'metrics.jobsOf': 'its jobs in all states',
   'metrics.perMinute': 'Runs per minute',
   'metrics.failedPerMinute': 'Failures per minute',
   'metrics.p95Seconds': 'p95 of the run times, in seconds',

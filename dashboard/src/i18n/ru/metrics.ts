@@ -16,6 +16,7 @@ export const metrics: TextsOf<typeof english> = {
   'metrics.failed': 'Неудач',
   'metrics.total': 'Всего времени',
   'metrics.retriesOf': 'его повторы',
+  'metrics.jobsOf': 'его задания во всех состояниях',
   'metrics.perMinute': 'Запусков в минуту',
   'metrics.failedPerMinute': 'Неудач в минуту',
   'metrics.p95Seconds': 'p95 времени выполнения, в секундах',

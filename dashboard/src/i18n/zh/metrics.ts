@@ -16,6 +16,7 @@ export const metrics: TextsOf<typeof english> = {
   'metrics.failed': '失败',
   'metrics.total': '总耗时',
   'metrics.retriesOf': '其重试',
+  'metrics.jobsOf': '其所有状态的作业',
   'metrics.perMinute': '每分钟运行次数',
   'metrics.failedPerMinute': '每分钟失败次数',
   'metrics.p95Seconds': '运行时间的 p95（秒）',

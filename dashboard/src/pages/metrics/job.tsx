@@ -33,6 +33,9 @@ export default function JobPage() {
           <a key="retries" class="link" href={at(`/retries?class=${queryValue(name)}`)}>
             {t('metrics.retriesOf')}
           </a>,
+          <a key="jobs" class="link" href={at(`/jobs?class=${queryValue(name)}`)}>
+            {t('metrics.jobsOf')}
+          </a>,
         ]}
       >
         {about.value?.readOnly === false && <AddJob class={name} />}
