@@ -17,6 +17,7 @@ local ledger = ledgerOf(1)
 if not ledger then return {} end
 local letters = {}
 for letter in string.gmatch(ofWorking .. ofEach, '.') do letters[#letters + 1] = letter end
+local isMixed = redis.call('HGET', KEYS[1], 'mixed')
 
 -- `places` has the place in the answer of each of the `n` fields. Lua's length operator would take long in this loop.
 local answer, at, fields, places, n, unread = { string.format('%d', ledger.createdAt) }, 1, {}, {}, 0, {}
@@ -33,7 +34,9 @@ for i = position + 1, #ARGV do
       at = at + 1
       answer[at] = false
       local bit = BITS[letter]
-      if (not bit or event[bit] == 1) and (j > #ofWorking or event.status == WORKING) then
+      local isWanted = j > #ofWorking or event.status == WORKING
+      -- Only a mixed task has rows with a class.
+      if isWanted and (not bit or event[bit] == 1) and (letter ~= 'j' or isMixed) then
         n = n + 1
         fields[n], places[n] = letter .. ARGV[i], at
       end
