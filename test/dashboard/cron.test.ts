@@ -41,8 +41,15 @@ inBrowser('cron', (open) => {
 
     // What may not run twice at a time is refused while it waits; its last run is a job to look at.
     const careful = page.locator('tbody tr', { hasText: 'careful' })
+    await page.getByLabel('Entry or job').fill('report')
+    await careful.waitFor({ state: 'detached' })
+    await nightly.waitFor()
+    await page.getByLabel('Entry or job').fill('CARE')
+    await nightly.waitFor({ state: 'detached' })
     await careful.getByRole('button', { name: 'Run now' }).click()
     await page.getByText('careful runs now').waitFor()
+    await page.getByLabel('Entry or job').fill('')
+    await nightly.waitFor()
     await careful.getByRole('button', { name: 'Run now' }).click()
     await page.getByText(/The action failed: cron careful/).waitFor()
     expect(faults.splice(0).every((fault) => fault.includes('409'))).toBe(true)

@@ -4,6 +4,7 @@ import type { Phrase } from '../index.ts'
 
 export const cron = {
   'cron.title': 'Cron',
+  'cron.search': 'Entry or job',
   'cron.none': 'No cron entry',
   'cron.noneWhat': 'An entry appears when a worker of the app that defines it starts:',
   'cron.name': 'Entry',

@@ -8,6 +8,7 @@ import { Split } from '../../components/drawer.tsx'
 import { Head } from '../../components/head.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
+import { Search } from '../../components/search.tsx'
 import { Pill } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
@@ -25,6 +26,8 @@ export default function Cron() {
   const { data, error, reload } = useData<Page<CronEntry>>('/cron')
   const [query, change, link] = useQuery()
   const entry = data?.items.find(({ name }) => name === query.entry)
+  const wanted = (query.search ?? '').toLowerCase()
+  const found = data?.items.filter(({ name, job }) => `${name} ${job}`.toLowerCase().includes(wanted)) ?? []
   return (
     <Split drawer={entry && <CronDrawer entry={entry} onClose={() => change({ entry: null })} />}>
       <Head title={t('cron.title')} {...(data ? { count: number(data.items.length) } : {})} />
@@ -38,10 +41,16 @@ export default function Cron() {
             <code>{"hq.cron('nightly', '0 3 * * *', CleanUp)"}</code>
           </Empty>
         )}
-        {data && data.items.length > 0 && (
+        {data && data.items.length > 1 && (
+          <div class="tools">
+            <Search label={t('cron.search')} placeholder={t('cron.search')} />
+          </div>
+        )}
+        {data && data.items.length > 0 && found.length === 0 && <Empty icon="search" title={t('nothingMatches')} />}
+        {found.length > 0 && (
           <Table
             label={t('cron.title')}
-            rows={data.items}
+            rows={found}
             columns={columns(reload, (entry) => link({ entry }))}
             keyOf={({ name }) => name}
             open={entry?.name}
