@@ -21,7 +21,9 @@ onPostgres('the packs of a push', () => {
       await t.push('q', t.job('alone'))
       await t.push('q', ...[1, 2].map((n) => t.job(n, { padding: 'x'.repeat(2000) })))
       expect(await rows(t)).toEqual([3, 3])
-      expect(await t.store.metrics.totals()).toMatchObject({ enqueued: 23 })
+      await t.push('q', ...texts(t, 40, 48).map((text) => text.replace('{', `{"padding":"${'x'.repeat(700)}",`)))
+      expect(await rows(t)).toEqual([3, 11])
+      expect(await t.store.metrics.totals()).toMatchObject({ enqueued: 31 })
     }))
 
   test('are unpacked by a fetch, as many as it needs', () =>
@@ -120,6 +122,19 @@ onPostgres('the packs of a push', () => {
       expect(textsOf(await t.fetch(other, 'q', 3))).toEqual(packed.slice(0, 3))
       await client.query('COMMIT')
       expect(await t.waiting('q')).toEqual([...packed.slice(3), t.job('later')])
+    }))
+
+  test('are not touched by a fetch that finds enough jobs in earlier queues', () =>
+    withBench(postgres, async (t) => {
+      const packed = texts(t, 0, 16)
+      for (const text of texts(t, 100, 103)) await t.push('high', text)
+      await t.push('low', ...packed)
+      const [one, other] = [await t.owner(), await t.owner()]
+      const client = await t.connect()
+      await client.query('BEGIN')
+      await client.query(`SELECT highkiq.step_plain(1, '${one}', '{}', '{}', '{}', '2026-01-01', '{high,low}', 3, 7)`)
+      expect(textsOf(await t.fetch(other, 'low', 3))).toEqual(packed.slice(0, 3))
+      await client.query('COMMIT')
     }))
 
   test('are deleted with their queue, except jobs that something else depends on', () =>

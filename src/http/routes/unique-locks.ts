@@ -7,8 +7,9 @@ import { get, ok, post, type Route } from '../server/route.ts'
 import { cursor, positionOf } from './job-key.ts'
 import { keyBehind, shownKeys } from './lock-key.ts'
 
-/** A search reads about this many locks. */
+/** A search reads about this many locks. Each page counts as LEAST_PAGE at least, so small pages are at most a hundred. */
 const MOST_SEARCHED = 10_000
+const LEAST_PAGE = 100
 
 export const UNIQUE_LOCK_ROUTES: Route[] = [
   get('/api/v1/locks', {
@@ -32,7 +33,7 @@ export const UNIQUE_LOCK_ROUTES: Route[] = [
         const shown = page.items.map((lock) => ({ ...lock, key: keyOf(lock.key) }))
         found.push(...shown.filter(({ key, jid }) => key.includes(search) || jid.includes(search)))
         next = page.next
-        read += limit
+        read += Math.max(limit, LEAST_PAGE)
       } while (search !== '' && next !== null && found.length < limit && read < MOST_SEARCHED)
       return json({ items: found, next: next && (await server.seal()).close(next, 'locks') })
     },

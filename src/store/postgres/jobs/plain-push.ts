@@ -85,6 +85,8 @@ export class PushGroup {
 
 /** The most jobs in a pack: the increment of hk.back_position. */
 const PACK_SIZE = 8
+/** A fetch unpacks as many packs at a time as it would need if all had PACK_SIZE jobs, so smaller packs cost it more statements. */
+const SMALLEST_PACK = 4
 /** The most characters of a pack, averaged over a push. PostgreSQL compresses rows over 2 kB, or stores a part of them elsewhere. */
 const PACK_CHARACTERS = 1940
 
@@ -109,7 +111,8 @@ export async function pushPlain(server: StoreServer, queue: string, items: reado
 /** Returns the jobs as lines, with a separator between two packs. One long text is written and read with far less work than an array. */
 function packsOf(items: readonly PushItem[]): string {
   const characters = items.reduce((sum, { text }) => sum + text.length, 0)
-  const size = Math.max(1, Math.min(PACK_SIZE, Math.floor((PACK_CHARACTERS * items.length) / characters)))
+  const fitting = Math.floor((PACK_CHARACTERS * items.length) / characters)
+  const size = fitting < SMALLEST_PACK ? 1 : Math.min(PACK_SIZE, fitting)
   let packs = ''
   for (const [i, { text }] of items.entries()) {
     if (i > 0) packs += i % size === 0 ? SEPARATOR : '\n'

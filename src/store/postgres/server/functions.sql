@@ -61,8 +61,8 @@ CREATE OR REPLACE FUNCTION hk.unpack(queue_id bigint, low bigint, high bigint) R
   FROM gone CROSS JOIN LATERAL pg_catalog.unnest(pg_catalog.string_to_array(text, E'\n')) WITH ORDINALITY AS jobs (job, nth)
 $$;
 
--- Unpacks as many of the next packs as a fetch of at most `most` jobs needs, in the order of the queues. Jobs that another step is
--- fetching do not count.
+-- Unpacks as many of the next packs as a fetch of at most `most` jobs needs, in the order of the queues. Locks the ready jobs in front of
+-- them, so that the fetch finds these, and counts none that another step is fetching.
 CREATE OR REPLACE FUNCTION hk.unpack_next(names text[], most bigint) RETURNS void LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
@@ -70,16 +70,20 @@ DECLARE
   missing bigint := most;
   moved bigint;
 BEGIN
+  IF NOT EXISTS (SELECT 1 FROM hk.queue AS queue JOIN hk.pack AS pack ON pack.queue = queue.id WHERE queue.name = ANY (names)) THEN RETURN; END IF;
   FOR wanted IN
     SELECT queues.id, first.position FROM (
       SELECT queue.id FROM pg_catalog.unnest(names) WITH ORDINALITY AS asked (name, n) JOIN hk.queue AS queue USING (name)
       WHERE NOT EXISTS (SELECT 1 FROM hk.paused AS paused WHERE paused.queue = queue.name) ORDER BY n
     ) AS queues
-    CROSS JOIN LATERAL (SELECT position FROM hk.pack AS pack WHERE pack.queue = queues.id ORDER BY position LIMIT 1) AS first
+    LEFT JOIN LATERAL (SELECT position FROM hk.pack AS pack WHERE pack.queue = queues.id ORDER BY position LIMIT 1) AS first ON true
   LOOP
     SELECT missing - pg_catalog.count(*) INTO missing FROM (
-      SELECT 1 FROM hk.ready WHERE queue = wanted.id AND position < wanted.position ORDER BY position LIMIT missing FOR UPDATE SKIP LOCKED
+      SELECT 1 FROM hk.ready WHERE queue = wanted.id AND position < coalesce(wanted.position, 9000000000000000)
+      ORDER BY position LIMIT missing FOR UPDATE SKIP LOCKED
     ) AS before;
+    EXIT WHEN missing <= 0;
+    CONTINUE WHEN wanted.position IS NULL;
     WHILE missing > 0 LOOP
       WITH gone AS (
         DELETE FROM hk.pack WHERE ctid = ANY (ARRAY(

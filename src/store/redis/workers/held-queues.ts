@@ -9,7 +9,7 @@ import type { Connection } from '../server/connection.ts'
 import type { Keys } from '../server/keys.ts'
 
 /** The most owners of which one script looks for jobs, so that other commands do not wait long for it. */
-const MAX_OWNERS = 10
+const MAX_OWNERS = 2
 
 /** Returns the queues of one owner after those of the other. */
 export async function heldQueues(
