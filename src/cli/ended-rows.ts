@@ -13,7 +13,9 @@ export class EndedRows {
   readonly #task: TaskStatus
   /** The indexes of the rows before `#next` that have not ended. */
   readonly #open = new Set<number>()
+  /** The index of the first row that was not read. */
   #next = 0
+  /** The number of rows that were yielded. */
   #ended = 0
 
   constructor(hq: Highkiq, task: TaskStatus) {
@@ -21,14 +23,15 @@ export class EndedRows {
     this.#task = task
   }
 
-  /** Yields the rows that have ended since the call before; `status` was read after that call. */
+  /** Yields the rows that have ended since the previous call. Read `status` after that call. */
   async *read(status: TaskStatus): AsyncGenerator<TaskEvent> {
     const open = [...this.#open]
     for (let i = 0; i < open.length; i += PAGE) yield* this.#page({ indexes: open.slice(i, i + PAGE) })
     const ended = isOver(status) ? Number.POSITIVE_INFINITY : endedOf(status.counts)
-    for (let last = -1; this.#ended < ended && last < this.#next; ) {
-      last = this.#next
-      yield* this.#page({ after: this.#next - 1 })
+    let first = -1
+    while (this.#ended < ended && this.#next > first) {
+      first = this.#next
+      yield* this.#page({ after: first - 1 })
     }
   }
 

@@ -43,7 +43,7 @@ export function show<T>(options: ShowOptions, { get, text, json = (value) => val
     if (!options.watch) return
     const { signal, release } = onInterrupt()
     try {
-      while (await again(signal)) await once()
+      while (await waitForRefresh(signal)) await once()
     } finally {
       release()
     }
@@ -69,7 +69,7 @@ export function showFirst<T>(
 }
 
 /** Waits for the next turn of `--watch`. Resolves with false after Ctrl-C. */
-export async function again(signal: AbortSignal): Promise<boolean> {
+export async function waitForRefresh(signal: AbortSignal): Promise<boolean> {
   await sleep(WATCH_MS, undefined, { signal }).catch(() => {})
   return !signal.aborted
 }

@@ -45,10 +45,10 @@ export interface Pushed {
   queue?: string
 }
 
-/** A job whose jid its caller has made. */
+/** The new jid of a job, which the caller of the push has made. */
 export interface NewJob {
   jid: string
-  /** Called when the job is about to be stored. It throws if another push may have the jid by now. */
+  /** Called right before the job is stored. @throws PushError if another push may have stored a job with this jid */
   confirm(jid: string): void
 }
 

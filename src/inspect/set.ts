@@ -53,8 +53,8 @@ export class JobSet implements AsyncIterable<SetEntry> {
   }
 
   /**
-   * Finds a job by its jid; null when there is none. In a large set this is slow, unless the job is among the newest of those
-   * that died or finished. @throws the signal's reason
+   * Finds a job by its jid; null when there is none. In a large set this is slow, except for jobs that died or finished recently.
+   * @throws the signal's reason
    */
   async find(jid: string, options: { signal?: AbortSignal } = {}): Promise<SetEntry | null> {
     checkText(`${this.name}: a jid`, jid)
@@ -62,7 +62,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
     return (await this.#amongNewest(jid)) ?? findByJid(jid, this.#scan, this.#entry, options.signal)
   }
 
-  /** Finds a job among the newest dead or finished ones: people look for these, and a scan of Redis has no order. */
+  /** Finds a job among the newest dead or finished ones. Most searches are for these, and a scan on Redis has no order. */
   async #amongNewest(jid: string): Promise<SetEntry | undefined> {
     if (this.name !== 'dead' && this.name !== 'finished') return undefined
     const needle = needleOf(jid)

@@ -119,7 +119,7 @@ export class TaskMaintenance extends Maintenance {
   /** Lists all idle tasks, as many at a time as one walk looks for. */
   async *#idle(store: Store, before: number, cancelling: readonly string[]): AsyncGenerator<TaskRecord[]> {
     let tasks: TaskRecord[] = []
-    // The store does not list these. Only the rows that ran when the task was cancelled are left.
+    // `tasks.idle` does not list tasks that are being cancelled. Of their rows, only those that were running are open.
     for (const id of cancelling) {
       await this.#tasks.run(id, async () => {
         const task = await store.tasks.find(id)
@@ -164,9 +164,9 @@ export class TaskMaintenance extends Maintenance {
 
   /**
    * Ends rows whose jobs two walks did not find. First it searches all queues, because middleware or `promote` may have put the
-   * jobs into another one, and the dead set, into which another program may have put them. It searches twice: a job that
-   * was put back, or waits for a limit again, may have moved against the order of a search. A task whose jobs still follow it
-   * from another store is left alone.
+   * jobs into another one, and the dead set, into which another program may have put them. It searches twice,
+   * because a job that was requeued, or waits for its limit again, may have moved against the order of a search. It skips tasks
+   * whose jobs a move has not yet brought from another store.
    */
   async #endLostRows(store: Store, suspects: MissingRows): Promise<void> {
     // The flags are read before the search: the jobs of a task without a flag are all here by then.

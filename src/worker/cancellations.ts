@@ -10,8 +10,8 @@ const MAX_KNOWN = 200_000
 export class Cancellations {
   readonly #store: Store
   #known = new Set<string>()
-  /** Those that were read again, and the version up to which that goes; until then `#known` has them all. */
-  #again: { known: Set<string>; until: number } | undefined
+  /** While the worker reads all cancellations again: those read so far, and the version at which it is done. */
+  #reread: { known: Set<string>; until: number } | undefined
   readonly #most: number
   #version = 0
 
@@ -43,20 +43,20 @@ export class Cancellations {
 
   /** Reads a page of new cancellations. Resolves with the version up to which they are known, and whether there was none. */
   async readNext(): Promise<{ version: number; isEmpty: boolean }> {
-    if (this.#known.size > this.#most && !this.#again) {
-      this.#again = { known: new Set(), until: this.#version }
+    if (this.#known.size > this.#most && !this.#reread) {
+      this.#reread = { known: new Set(), until: this.#version }
       this.#version = 0
     }
     const { version, jids } = await this.#store.cancellations.since(this.#version)
     for (const jid of jids) {
       this.#known.add(jid)
-      this.#again?.known.add(jid)
+      this.#reread?.known.add(jid)
     }
     this.#version = version
     const isEmpty = jids.length === 0
-    if (this.#again && (isEmpty || version >= this.#again.until)) {
-      this.#known = this.#again.known
-      this.#again = undefined
+    if (this.#reread && (isEmpty || version >= this.#reread.until)) {
+      this.#known = this.#reread.known
+      this.#reread = undefined
     }
     return { version, isEmpty }
   }

@@ -144,7 +144,7 @@ test('log, message and progress of a thread arrive as those of other handlers', 
   ])
 })
 
-test('what the code of an ended job says in a thread is not said by the next job', async () => {
+test('messages and progress of code that runs on after its job in a thread are dropped', async () => {
   const t = bench()
   const told: unknown[] = []
   t.hq.server.use(async (ctx, next) => {

@@ -281,7 +281,7 @@ test('/metrics serves the dashboard to browsers and metrics to Prometheus', asyn
   expect(await get('text/plain;version=0.0.4;q=0.3,*/*;q=0.1')).toMatch(/^text\/plain/)
 })
 
-test('/metrics with the state of the page is the dashboard, and the login for a browser that is logged out', async () => {
+test('/metrics with a query gives a browser the dashboard, or the login when it is logged out', async () => {
   const ask = async (options?: HttpOptions) => {
     const request = new Request('http://localhost:7433/metrics?range=8h&by=p95', { headers: { accept: 'text/html' } })
     const { status, headers } = await api(options).handle(request)

@@ -67,7 +67,7 @@ onPostgres('the packs of a push', () => {
       expect(fetched).toEqual(expected)
     }))
 
-  test('of which one job is pulled or changed leave the others where they were', () =>
+  test('keep the order of their other jobs when one job is pulled or changed', () =>
     withBench(postgres, async (t) => {
       const all = texts(t, 0, 24)
       await t.push('q', ...all)

@@ -277,7 +277,7 @@ test('a row whose job moved to another queue stays open; one in the dead set end
   expect(rows.map(({ status, code }) => code ?? status)).toEqual(['enqueued', 'dead', 'ran-elsewhere'])
 })
 
-test('a row whose job waits for its limit and in its queue in turn during the searches stays open', async () => {
+test('a row stays open when its job moves between its limit and its queue during the searches', async () => {
   const { hq, clock } = bench()
   const { search, jobSets, tasks } = hq.store
   const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})

@@ -110,7 +110,7 @@ function optionsOf(
         width: kind === 'bars' ? 0 : 1.5,
         ...(kind === 'dashes' ? { dash: [4, 4] } : {}),
         ...(kind === 'area' ? { fill: alpha(colour(like), 0.1) } : kind === 'bars' ? { fill: colour(like) } : {}),
-        // The line of a class goes on behind a time without a run, and a run between two such times is a point.
+        // The line of a class bridges times without runs. A point shows a run between two such times.
         ...(like.startsWith('class-')
           ? { spanGaps: true, points: { size: 4, fill: colour(like) } }
           : { points: { show: false } }),
@@ -199,7 +199,7 @@ function drawAnnotations(
 }
 
 /** The distance of the figures from the pointer in pixels. */
-const BESIDE = 12
+const READOUT_DISTANCE = 12
 
 /** Shows the known figures at the pointer, beside it. */
 function showFigures(u: uPlot, series: readonly Series[], readout: HTMLElement): void {
@@ -220,8 +220,8 @@ function showFigures(u: uPlot, series: readonly Series[], readout: HTMLElement):
   readout.replaceChildren(lineOf(exact(new Date(at * 1000))), ...lines)
   const { width } = u.over.getBoundingClientRect()
   const isRight = left > width / 2
-  readout.style.left = isRight ? '' : `${left + BESIDE}px`
-  readout.style.right = isRight ? `${width - left + BESIDE}px` : ''
+  readout.style.left = isRight ? '' : `${left + READOUT_DISTANCE}px`
+  readout.style.right = isRight ? `${width - left + READOUT_DISTANCE}px` : ''
 }
 
 function lineOf(text: string): HTMLElement {

@@ -26,8 +26,8 @@ interface TableProps<Row> {
   nameOf?: (row: Row) => string
   /** The keys of the selected rows; without it rows can't be selected. */
   chosen?: ReadonlySet<string>
-  /** The most rows that can be selected. With it there is no checkbox that selects all. */
-  most?: number
+  /** At most this many rows can be selected. With it no checkbox selects all. */
+  maxChosen?: number
   onChoose?: (chosen: Set<string>) => void
   /** The key of the row that is open. */
   open?: string | undefined
@@ -35,14 +35,25 @@ interface TableProps<Row> {
 }
 
 export function Table<Row>(props: TableProps<Row>) {
-  const { label, rows, columns, keyOf, nameOf = keyOf, chosen, most, onChoose, open, onOpen } = props
+  const {
+    label,
+    rows,
+    columns,
+    keyOf,
+    nameOf = keyOf,
+    chosen,
+    maxChosen = Number.POSITIVE_INFINITY,
+    onChoose,
+    open,
+    onOpen,
+  } = props
   const keys = rows.map(keyOf)
   const all = chosen && keys.length > 0 && keys.every((key) => chosen.has(key))
   const some = chosen && keys.some((key) => chosen.has(key))
   const toggle = (key: string) => {
     const then = new Set(chosen)
     if (!then.delete(key)) then.add(key)
-    if (then.size <= (most ?? then.size)) onChoose?.(then)
+    if (then.size <= maxChosen) onChoose?.(then)
   }
   useRowKeys(props, toggle)
   return (
@@ -52,7 +63,7 @@ export function Table<Row>(props: TableProps<Row>) {
           <tr>
             {chosen && (
               <th class="ck-h">
-                {most === undefined && (
+                {maxChosen === Number.POSITIVE_INFINITY && (
                   <input
                     type="checkbox"
                     class={some && !all ? 'ck mixed' : 'ck'}
@@ -96,7 +107,7 @@ export function Table<Row>(props: TableProps<Row>) {
                       class="ck"
                       aria-label={t('table.one', { name: nameOf(row) })}
                       checked={chosen.has(key)}
-                      disabled={chosen.size >= (most ?? Number.POSITIVE_INFINITY) && !chosen.has(key)}
+                      disabled={chosen.size >= maxChosen && !chosen.has(key)}
                       onChange={() => toggle(key)}
                     />
                   </td>

@@ -11,8 +11,8 @@ export function refusalTitle(error: unknown): string | undefined {
 }
 
 /**
- * Returns why a request failed. The server's message, which is in English, says more. In another language it follows only
- * where it names what to correct.
+ * Returns why a request failed. In English that is the server's message. In another language it is the text for the code of the
+ * error; for codes `INVALID_…` the server's message follows in English, because it names what to correct.
  */
 export function refusalText(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)

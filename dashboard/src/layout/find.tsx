@@ -1,6 +1,6 @@
 /**
- * Ctrl K finds a page, a queue, a task, a cron entry, a batch, a class, or jobs by a jid, a text or an argument, with their
- * number in each state.
+ * Ctrl K finds a page, a queue, an ordered queue, a task, a cron entry, a batch or a class. It also finds jobs by a jid, a text or
+ * an argument, and shows their number in each state.
  */
 
 import { signal } from '@preact/signals'

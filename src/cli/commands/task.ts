@@ -13,7 +13,13 @@ import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.
 import { outcomeCode, reasonOf, rejectedOf, reportHint, resumeHint, rowOf, statusText } from '../outcome.ts'
 import { type Column, count, print, printJson, table, time } from '../output.ts'
 import { type CodeOptions, codeFilter, type Reason, reasonsOf, reasonsText, withCodeOptions } from '../reasons.ts'
-import { again, type FirstItems, type ShowOptions as ListShowOptions, showFirst, withShowOptions } from '../show.ts'
+import {
+  type FirstItems,
+  type ShowOptions as ListShowOptions,
+  showFirst,
+  waitForRefresh,
+  withShowOptions,
+} from '../show.ts'
 import { existing, filesOf, nextStep, statusOf, untilEnd } from '../task.ts'
 import { isSelfPaused } from '../task-progress.ts'
 import { quietLog, type WorkOptions, withWorkOptions } from '../task-worker.ts'
@@ -196,7 +202,7 @@ async function events(hq: Highkiq, id: string, options: EventsOptions): Promise<
 /** Prints the rows that have ended, and each further one once, when it ends. */
 async function watchEvents(hq: Highkiq, id: string, options: EventsOptions): Promise<void> {
   const { status: statuses, code, withoutCode, limit = Infinity, json } = options
-  const isMeant = (event: TaskEvent) =>
+  const matches = (event: TaskEvent) =>
     (statuses === undefined || statuses.includes(event.status)) &&
     (code === undefined || event.code === code) &&
     (!withoutCode || (event.status !== 'finished' && event.code === null))
@@ -208,12 +214,12 @@ async function watchEvents(hq: Highkiq, id: string, options: EventsOptions): Pro
   try {
     for (;;) {
       for await (const event of rows.read(status)) {
-        if (!isMeant(event)) continue
-        if (left-- <= 0) return
+        if (!matches(event)) continue
         print(json ? stringifyJson(event) : eventText(event))
+        if (--left <= 0) return
       }
       if (isOver(status) || isSelfPaused(status)) break
-      if (!(await again(interrupt.signal))) {
+      if (!(await waitForRefresh(interrupt.signal))) {
         setExitCode(interrupt.exitCode)
         return
       }

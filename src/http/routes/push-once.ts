@@ -53,11 +53,15 @@ function unchangedMs(text: string): number {
 }
 
 /** A time on both clocks, because the monotonic one may stand still while the machine is suspended. */
-type Time = readonly [monotonic: number, wall: number]
+interface Time {
+  monotonic: number
+  wall: number
+}
 
-const timeNow = (): Time => [performance.now(), Date.now()]
-const mayBeTakenOver = (claimedAt: Time) =>
-  timeNow().some((time, i) => time - (claimedAt[i] as number) > PATIENCE_MS / 2)
+const timeNow = (): Time => ({ monotonic: performance.now(), wall: Date.now() })
+/** Returns whether another request may have taken over a claim that was written at this time. */
+const mayBeTakenOver = ({ monotonic, wall }: Time) =>
+  Math.max(performance.now() - monotonic, Date.now() - wall) > PATIENCE_MS / 2
 
 export interface Batch {
   /** The jid that each job brings itself, if any. */

@@ -17,7 +17,7 @@ export const UNIQUE_LOCK_ROUTES: Route[] = [
     summary: 'Lists locks of unique jobs, in any order',
     query: {
       search: text(
-        'only locks whose key or job contains this text; a search reads about 10,000 locks, so a page may have no items',
+        'only locks whose key or jid contains this text; a search reads about 10,000 locks for a page, so a page may have no items',
       ),
       cursor,
       limit: integer(1, 1000, 100, 'locks on one page; on Redis there may be more'),

@@ -20,7 +20,7 @@ const POLL_MS = 500
 
 /** The prefix of a request's digest until its task is created. */
 const BEFORE = '?'
-/** The prefix after a request failed before that. The same request may use the id again, any other gets a new one. */
+/** The prefix of the digest after the request failed without a task. The same request gets the id again, any other a new one. */
 const FAILED = '!'
 
 /** The task that a key stands for. */
@@ -38,8 +38,8 @@ export interface KeyClaim {
   /** Records that the task exists, so that a deleted task is not created again, and the fingerprint of its file. */
   made(fingerprint?: Fingerprint): Promise<void>
   /**
-   * Releases the key if no task was created, so that the client can send a corrected request with it. The same request still
-   * gets the same id, because another one that is under way may create the task.
+   * Releases the key if no task was created, so that the client can send a corrected request with it. A repetition of the same
+   * request gets the same id, because an earlier repetition may still create the task.
    */
   failed(): Promise<void>
 }

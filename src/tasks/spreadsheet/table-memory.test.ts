@@ -3,13 +3,13 @@ import { TableMemory } from './table-memory.ts'
 
 test('tables that are read at the same time share the free memory', () => {
   const [first, second] = [new TableMemory(100), new TableMemory(100)]
-  expect([first.fits(40), second.fits(60)]).toEqual([true, true])
-  expect(first.fits(50)).toBe(false)
+  expect([first.reserve(40), second.reserve(60)]).toEqual([true, true])
+  expect(first.reserve(50)).toBe(false)
   first.release()
-  expect(second.fits(100)).toBe(true)
+  expect(second.reserve(100)).toBe(true)
   // The table of the second one is in the heap already.
   const third = new TableMemory(10)
-  expect([third.fits(10), third.fits(11)]).toEqual([true, false])
+  expect([third.reserve(10), third.reserve(11)]).toEqual([true, false])
   second.release()
   third.release()
 })

@@ -1,15 +1,15 @@
 import { getHeapStatistics } from 'node:v8'
 
-/** What the tables of all workbooks that are read now take of the heap, in bytes. */
+/** The bytes that the text tables of all workbooks being read take in the heap. */
 let taken = 0
 
 /**
- * Counts what the table of texts of one workbook takes of the heap, beside those of others. Running out of memory would end the
- * process and every other job in it.
+ * Reserves heap for the text table of one workbook, so that workbooks read at the same time share the free heap. Running out of
+ * memory would end the process and every other job in it.
  */
 export class TableMemory {
   readonly #free: number
-  /** What the tables took when this one began: the heap in use has it. */
+  /** The bytes of all tables when this one began. `#free` already leaves them out. */
   readonly #before = taken
   #own = 0
 
@@ -18,7 +18,7 @@ export class TableMemory {
   }
 
   /** Notes how many bytes the table takes by now. Returns false when there is no room for them. */
-  fits(bytes: number): boolean {
+  reserve(bytes: number): boolean {
     taken += bytes - this.#own
     this.#own = bytes
     return taken - this.#before <= this.#free
@@ -26,7 +26,7 @@ export class TableMemory {
 
   /** Must be called when the table is not needed any more. */
   release(): void {
-    this.fits(0)
+    this.reserve(0)
   }
 }
 

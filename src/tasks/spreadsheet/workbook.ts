@@ -126,7 +126,7 @@ async function relationships(zip: CheckedZip, part: string): Promise<Relationshi
   return found
 }
 
-// Parts that are kept in memory, whole or their names. Those of real workbooks are a thousand times smaller.
+// The limit for a part whose text or names stay in memory. Such parts of real workbooks are a thousand times smaller.
 const MAX_PART_BYTES = 64 * 1024 ** 2
 
 /** Returns the content of a part other than a sheet or the texts. @throws INVALID_FILE if it is too large */
@@ -157,7 +157,7 @@ async function tableOfTexts(zip: CheckedZip, entry: Entry, memory: TableMemory):
     table.feed(piece)
     table.run()
     chars += piece.length
-    if (!memory.fits(table.texts.length * HEAP_PER_TEXT + chars * HEAP_PER_CHAR)) throw tooLarge(entry)
+    if (!memory.reserve(table.texts.length * HEAP_PER_TEXT + chars * HEAP_PER_CHAR)) throw tooLarge(entry)
   }
   table.end()
   return table.texts

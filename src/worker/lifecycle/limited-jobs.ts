@@ -21,11 +21,9 @@ const MIN_CHARS = 1000
 const BLOCKED_MS = 2000
 /** The list of processes is read again after this time. */
 const PROCESSES_MS = 1000
-/**
- * After this time a check reads from the oldest job again, because older jobs of other queues may have been added. It is longer
- * after a pass through many jobs of blocked queues: PASS_FACTOR times as long as that pass.
- */
+/** After this time a check reads from the oldest job again, because older jobs of other queues may have been added. */
 const PASS_MS = 60_000
+/** After a long pass through jobs of blocked queues, that time is this many times as long as the pass. */
 const PASS_FACTOR = 20
 /** When a check found only jobs of blocked queues and has not read them all, the next one follows after this time. */
 const READ_ON_MS = 100
@@ -39,8 +37,8 @@ type Mover = Pick<Engine, 'store' | 'now'>
 export class LimitedJobs {
   readonly #engine: Mover
   /**
-   * The entry of each limit behind which the next check begins, until a time on the monotonic clock; and how long it took to
-   * pass the jobs before it.
+   * By limit: the next check begins behind `entry`, until the time `until` on the monotonic clock. `passMs` is how long the
+   * checks took to pass the jobs before `entry`.
    */
   readonly #readTo = new Map<string, { entry: Entry; until: number; passMs: number }>()
   /** The queues whose jobs were passed. */
@@ -120,11 +118,12 @@ export class LimitedJobs {
     const entry = hasMoved && !hasErrors ? beforeFirst : last
     if (entry && (readsOn || hasErrors)) {
       const forever = Number.POSITIVE_INFINITY
-      const { until: before = forever, passMs: passedMs = 0 } = begin ?? {}
+      const earlierMs = begin?.passMs ?? 0
       const end = performance.now()
-      // A check that moves nothing is followed by a pause.
-      const passMs = hasMoved ? passedMs : passedMs + end - began + READ_ON_MS
-      const until = hasMoved ? Math.min(before, end + Math.max(PASS_MS, PASS_FACTOR * passMs)) : forever
+      // A check that moves nothing adds its own time and the pause that follows it.
+      const passMs = hasMoved ? earlierMs : earlierMs + end - began + READ_ON_MS
+      const pause = Math.max(PASS_MS, PASS_FACTOR * passMs)
+      const until = hasMoved ? Math.min(begin?.until ?? forever, end + pause) : forever
       this.#readTo.set(name, { entry, until, passMs })
     } else {
       this.#readTo.delete(name)

@@ -342,8 +342,8 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   /**
-   * Requeues the jobs of a call or a wait. No job starts until the calls under way have brought newer jobs, because those must be
-   * requeued first. During a wait no call fetches.
+   * Requeues the jobs that a call or a wait has fetched. No job starts until the calls under way have brought newer jobs, because
+   * those must be requeued first. While the worker waits for jobs, no call fetches: then a closed capsule requeues at once.
    */
   #requeueFetched(fetched: readonly FetchedJob[]): void {
     if (this.#waiting && this.#slots.state !== 'open') {

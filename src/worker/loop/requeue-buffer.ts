@@ -10,8 +10,8 @@ export interface Requeued {
 }
 
 /**
- * A released job waits about this long before it goes back: else the worker would fetch it again at once. In a worker that became
- * quiet meanwhile, newer jobs go back first, so that they stay behind it.
+ * A released job waits about this long before it goes back: else the worker would fetch it again at once. When the worker
+ * becomes quiet meanwhile, newer jobs go back to the front of the queue first, so that they stay behind the released job.
  */
 const RELEASE_MS = 1000
 /** A released job that is due within this time goes back with those that are due now, so that their order holds. */

@@ -127,8 +127,8 @@ async function close(): Promise<void> {
 }
 
 /**
- * Sends messages and progress to the worker at once: the thread may be ended at any time. The worker takes them for those of
- * the job that runs, so code that a job has left behind sends nothing.
+ * Sends messages and progress to the worker at once: the thread may be ended at any time. The worker assigns them to
+ * the running job, so code that still runs after its job has ended sends nothing.
  */
 class ThreadContext extends JobContext {
   #sent: Progress | undefined

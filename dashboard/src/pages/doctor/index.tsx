@@ -1,6 +1,6 @@
 /**
- * The findings of `highkiq doctor` about the store, the workers and the jobs, with advice. What was examined is in the
- * language of the viewer; what was found is in English.
+ * The findings of `highkiq doctor` about the store, the workers and the jobs, with advice. The names of the checks are
+ * in the language of the viewer, the findings in English.
  */
 
 import { useState } from 'preact/hooks'

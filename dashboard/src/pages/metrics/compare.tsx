@@ -1,4 +1,4 @@
-/** The chosen classes over one another in one chart. */
+/** Compares the selected classes in one chart. */
 
 import { ask, type Query } from '../../api/client.ts'
 import type { JobMetrics } from '../../api/types.ts'
@@ -14,7 +14,7 @@ import { type Range, spanOf } from './ranges.tsx'
 
 /** The most classes in the chart; each has a colour. */
 export const MOST_COMPARED = 6
-/** The lines of the classes behind these are dashed, for those who do not see the colours. */
+/** This many lines are solid and the others dashed, for people who can't tell the colours apart. */
 const SOLID = 3
 const FIGURES = ['processed', 'p95', 'failed'] as const
 type Figure = (typeof FIGURES)[number]

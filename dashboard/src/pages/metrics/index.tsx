@@ -61,7 +61,7 @@ export default function Metrics() {
             columns={columnsOf(by, (by) => change({ by }), range, new Set(by === 'p95' ? [] : jobs.slice(MEASURED)))}
             keyOf={({ name }) => name}
             chosen={new Set(compared)}
-            most={MOST_COMPARED}
+            maxChosen={MOST_COMPARED}
             onChoose={(names) => change(addressOf(names))}
             onOpen={({ name }) => route(at(`/metrics/${encoded(name)}?range=${range}`))}
           />

@@ -31,9 +31,12 @@ const RECORDS_FOR_EACH = 8
 const LOCATIONS = ['backlog', 'window', 'elsewhere'] as const
 /** The most events that one script reads. */
 const EVENTS_AT_ONCE = 250
-/** The letters of the texts that only working rows have, that all callers need, and that the others need; see ledger.lua. */
+// The letters of the texts of a row; see ledger.lua.
+/** The deferral, which only a working row has. */
 const OF_WORKING = 'd'
+/** Arguments, source and class, which every caller reads. */
 const ARGS = 'asj'
+/** Code, result and messages, which a caller with `argsOnly` does not read. */
 const OUTCOME = 'crm'
 
 /** Reads the events with these indexes. */

@@ -1,8 +1,8 @@
 -- Reads events with their texts.
 --
 -- KEYS  1 to 11 are the keys of the task (ledger.lua).
--- ARGV  are the letters (ledger.lua) of the texts to read of working rows only; those of the texts to read of each row, "a" and
---       "s" first; then indexes.
+-- ARGV  1 is the letters (ledger.lua) of the texts to read of working rows only, 2 is the letters of the texts to read of every
+--       row, "a" and "s" first. The others are indexes.
 -- Returns createdAt; then of each existing event: one text with index, location, status, run, step, started, finished
 -- and number in the source, divided by spaces; then a text or nothing for each letter.
 -- include: arguments ledger backlog
@@ -19,7 +19,7 @@ local letters = {}
 for letter in string.gmatch(ofWorking .. ofEach, '.') do letters[#letters + 1] = letter end
 local isMixed = redis.call('HGET', KEYS[1], 'mixed')
 
--- `places` has the place in the answer of each of the `n` fields. Lua's length operator would take long in this loop.
+-- The text of `fields[i]` goes to `answer[places[i]]`. `at` and `n` are their lengths: Lua's length operator is slow in a loop.
 local answer, at, fields, places, n, unread = { string.format('%d', ledger.createdAt) }, 1, {}, {}, 0, {}
 for i = position + 1, #ARGV do
   local event = eventOf(ledger, tonumber(ARGV[i]))

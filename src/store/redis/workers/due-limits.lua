@@ -16,9 +16,9 @@ if redis.call('EXISTS', KEYS[3]) == 0 then
 end
 removeNothing('ZREM', KEYS[3])
 local answer = { '' }
--- The clock was set back since the checks that are later than that were planned.
-local last = string.format('(%d', micros + LONGEST_CHECK)
-local names = redis.call('ZRANGEBYSCORE', KEYS[3], last, '+inf', 'LIMIT', 0, most)
+-- No check is planned that far ahead: the clock was set back since these were planned.
+local tooLate = string.format('(%d', micros + LONGEST_CHECK)
+local names = redis.call('ZRANGEBYSCORE', KEYS[3], tooLate, '+inf', 'LIMIT', 0, most)
 for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', micros, 'LIMIT', 0, most - #names)) do
   names[#names + 1] = name
 end

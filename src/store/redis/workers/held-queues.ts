@@ -1,6 +1,6 @@
 /**
- * Finds the queues of which owners hold jobs. A script makes the names of the keys: with many queues there are thousands for
- * each owner, and most of them do not exist.
+ * Finds the queues from which owners hold jobs. A script builds the names of the keys: with many queues each owner may have
+ * thousands, and most of them do not exist.
  */
 
 import { lua } from '../lua.generated.ts'
@@ -11,7 +11,7 @@ import type { Keys } from '../server/keys.ts'
 /** The most owners of which one script looks for jobs, so that other commands do not wait long for it. */
 const MAX_OWNERS = 2
 
-/** Returns the queues of one owner after those of the other. */
+/** Returns each owner with each queue from which it holds jobs, owner by owner. */
 export async function heldQueues(
   connection: Connection,
   keys: Keys,

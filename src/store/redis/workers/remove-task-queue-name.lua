@@ -3,8 +3,8 @@
 -- KEYS  1 is the names of the queues that have tasks, 2 is the queue's tasks by time, 3 is its producers, 4 is its
 --       backlog count, 5 is the tasks that move.
 -- ARGV  is the name of the queue.
--- Returns 1; 0 when the queue has a task, a producer or a backlog. A sealed task is none of these, but may come back, so 0 also
--- while any task moves.
+-- Returns 1; 0 when the queue has a task, a producer or a backlog. Also returns 0 while any task moves, because a sealed task, which
+-- is none of these, may come back.
 -- include: arguments
 
 expect('set', 'zset', 'hash', 'string', 'hash')
