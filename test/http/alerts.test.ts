@@ -45,7 +45,7 @@ test('alert: a quiet process does not count as serving a queue', async () => {
 
 test('alert: a silent process, with its last heartbeat and when its jobs are rescued', async () => {
   const app = api()
-  const owner = 'b1:1:aa:1'
+  const owner = 'b1:1:aa.1'
   await app.hq.store.workers.join(owner, { queues: ['default'], seconds: 40, host: '{}' })
   await shows(app, 'b1:1:aa', 30)
   await shows(app, 'b1:2:bb', 30)
@@ -62,7 +62,7 @@ test('alert: a silent process, with its last heartbeat and when its jobs are res
 
 test('alert: a process with an expired lease is silent, even after a recent heartbeat', async () => {
   const app = api()
-  await app.hq.store.workers.join('b1:1:aa:1', { queues: ['default'], seconds: 0.05, host: '{}' })
+  await app.hq.store.workers.join('b1:1:aa.1', { queues: ['default'], seconds: 0.05, host: '{}' })
   await shows(app, 'b1:1:aa', 1)
   await until(async () => (await app.hq.store.workers.leases()).every(({ ended }) => ended))
   expect(await alerts(app)).toMatchObject([{ kind: 'process-silent', identity: 'b1:1:aa', returnsIn: 0 }])
@@ -70,7 +70,7 @@ test('alert: a process with an expired lease is silent, even after a recent hear
 
 test('a process that renews its lease is not silent, even without heartbeats', async () => {
   const app = api()
-  const owner = 'b1:1:aa:1'
+  const owner = 'b1:1:aa.1'
   await app.hq.store.workers.join(owner, { queues: ['default'], seconds: 40, host: '{}' })
   await shows(app, 'b1:1:aa', 30)
   // One observation is not enough to know.
