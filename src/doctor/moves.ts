@@ -3,7 +3,7 @@
 import { plural } from '../job/plural.ts'
 import { quoted } from '../job/shell.ts'
 import { sizeOfPage } from '../store/contract.ts'
-import { targetOf } from '../transfer/store-name.ts'
+import { targetOf } from '../transfer/mover.ts'
 import type { Check } from './check.ts'
 
 /** Returns nothing if no move is interrupted. */

@@ -16,9 +16,10 @@ import { rearrangePage, tasksOf } from './moving-jobs.ts'
 import { moveOrdered, servedQueues } from './ordered.ts'
 import { movePage, undoPage } from './page.ts'
 import { countRest, NOTHING_LEFT, type RestCounts } from './rest.ts'
-import { idOf, nameOf, targetOf } from './store-name.ts'
 import { TaskMover } from './tasks.ts'
 import { entriesAt, taskIds, textsOf, walkJobs } from './walk.ts'
+
+const STORE_ID = 'store-id'
 
 /** Whether the source has nothing that a later pass may move, or that its workers still run. */
 export function isDone({ moved, tasks, left: { ended: _, ...open } }: Pass): boolean {
@@ -269,8 +270,8 @@ export class StoreMover {
   async #nameStores(): Promise<{ source: string; target: string }> {
     const { target } = this.#options
     this.#names ??= {
-      source: await nameOf(this.#source),
-      target: target ? await nameOf(target) : '',
+      source: JSON.stringify([await idOf(this.#source), this.#source.url]),
+      target: target ? JSON.stringify([await idOf(target), target.url]) : '',
     }
     return this.#names
   }
@@ -286,4 +287,15 @@ export class StoreMover {
   #now(): number {
     return (this.#options.now ?? Date.now)()
   }
+}
+
+/** Reads what a page says about its target. */
+export function targetOf(target: string): { id: string; url: string } {
+  const [id, url] = JSON.parse(target) as [string, string]
+  return { id, url }
+}
+
+/** Returns the name of a store, which a copy of it has, too. */
+function idOf(store: Store): Promise<string> {
+  return store.results.secret(STORE_ID, randomUUID())
 }
