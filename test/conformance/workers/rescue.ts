@@ -258,7 +258,7 @@ export const rescue: Case[] = [
     name: 'the jobs of a dead owner are found and run again, once',
     async run(t) {
       await t.push('q', t.job(1))
-      const owner = await t.owner({ seconds: 0.05 })
+      const owner = await t.owner({ seconds: 0.5 })
       const [first] = await t.fetch(owner, 'q')
       expect(await t.store.workers.orphaned(10)).toEqual([])
       const { ends } = await ended(t, owner)
