@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { bench, Collector, gate, until } from './bench.ts'
+import { bench, Collector, gate, storeOfSuite, until } from './bench.ts'
 
 test('no more jobs run than the limit allows, on two workers, and all of them run in the end, in their order', async () => {
   const t = bench()
@@ -291,26 +291,30 @@ test("a dead set that the worker can't prune does not keep the slots of dead wor
   expect(await reported.atLeast(1)).toEqual(['no prune'])
 })
 
-test('limited jobs start in their order after the store could not be asked about their limits', async () => {
-  const t = bench()
-  const JOBS = 60
-  const ran = new Collector<number>()
-  const Limited = t.hq.job('Limited', { limit: { concurrency: JOBS } }, async (_, n: number) => ran.add(n))
-  await Limited.performBulk(Array.from({ length: JOBS }, (_, n): [number] => [n]))
-  // A call has room for half of the settlements.
-  Object.defineProperty(t.hq.store, 'maxConcurrentCalls', { value: 2 })
-  const { limits } = t.hq.store
-  const acquire = limits.acquire.bind(limits)
-  let asked = 0
-  limits.acquire = (owner, attempts) => {
-    if (asked === JOBS) return acquire(owner, attempts)
-    asked += attempts.length
-    return Promise.reject(new Error('no answer'))
-  }
-  await t.work({ concurrency: JOBS })
-  expect(await ran.atLeast(JOBS)).toEqual(Array.from({ length: JOBS }, (_, n) => n))
-  expect(t.errors.map(({ error }) => (error as Error).message)).toContain('no answer')
-})
+// With two calls at the same time. PostgreSQL takes one, because its connections keep no order.
+test.runIf(storeOfSuite() !== 'PostgreSQL')(
+  'limited jobs start in their order after the store could not be asked about their limits',
+  async () => {
+    const t = bench()
+    const JOBS = 60
+    const ran = new Collector<number>()
+    const Limited = t.hq.job('Limited', { limit: { concurrency: JOBS } }, async (_, n: number) => ran.add(n))
+    await Limited.performBulk(Array.from({ length: JOBS }, (_, n): [number] => [n]))
+    // A call has room for half of the settlements.
+    Object.defineProperty(t.hq.store, 'maxConcurrentCalls', { value: 2 })
+    const { limits } = t.hq.store
+    const acquire = limits.acquire.bind(limits)
+    let asked = 0
+    limits.acquire = (owner, attempts) => {
+      if (asked === JOBS) return acquire(owner, attempts)
+      asked += attempts.length
+      return Promise.reject(new Error('no answer'))
+    }
+    await t.work({ concurrency: JOBS })
+    expect(await ran.atLeast(JOBS)).toEqual(Array.from({ length: JOBS }, (_, n) => n))
+    expect(t.errors.map(({ error }) => (error as Error).message)).toContain('no answer')
+  },
+)
 
 test("limited jobs keep their order when a worker becomes quiet while the store can't be asked about their limits", async () => {
   const t = bench()
