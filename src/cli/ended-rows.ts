@@ -1,6 +1,7 @@
 /** Reads the rows of a task as they end. */
 
 import type { Highkiq, TaskEvent, TaskStatus } from '../index.ts'
+import { OPEN_STATUSES } from '../store/contract.ts'
 import { eventOf } from '../tasks/event.ts'
 import { retryTransient } from '../tasks/rows.ts'
 import { endedOf, isOver } from '../tasks/task.ts'
@@ -39,7 +40,7 @@ export class EndedRows {
     const { id, job } = this.#task
     for (const event of await retryTransient(() => this.#hq.store.tasks.events(id, { ...which, limit: PAGE }))) {
       this.#next = Math.max(this.#next, event.index + 1)
-      if (event.status === 'enqueued' || event.status === 'working') {
+      if (OPEN_STATUSES.includes(event.status)) {
         this.#open.add(event.index)
         continue
       }

@@ -68,7 +68,7 @@ export function showFirst<T>(
   })
 }
 
-/** Waits for the next turn of `--watch`. Resolves with false after Ctrl-C. */
+/** Waits until `--watch` refreshes. Resolves with false after Ctrl-C. */
 export async function waitForRefresh(signal: AbortSignal): Promise<boolean> {
   await sleep(WATCH_MS, undefined, { signal }).catch(() => {})
   return !signal.aborted

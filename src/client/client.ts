@@ -269,10 +269,9 @@ export class Client implements Pusher, PushPipe {
    */
   pushed(request: PushRequest, newJob?: NewJob): Promise<Pushed> {
     return this.#observed({ class: request?.class, isBulk: false }, async () => {
-      const { target } = this
       const named = newJob ? { ...request, jid: newJob.jid } : withJidLock(request)
-      if (target instanceof DirectTarget) return target.pushed(this, named, newJob)
-      return { jid: await target.push(this, named), existing: false }
+      if (this.target instanceof DirectTarget) return this.target.pushed(this, named, newJob)
+      return { jid: await this.target.push(this, named), existing: false }
     })
   }
 

@@ -14,6 +14,17 @@ onPostgres('the packs of a push', () => {
     return [await count('pack'), await count('ready')]
   }
 
+  /** Returns what an owner fetches from a queue while another one, which fetches `n` jobs of `queues`, has not committed yet. */
+  const fetchBeside = async (t: Bench, queues: string, queue: string, n: number) => {
+    const [one, other] = [await t.owner(), await t.owner()]
+    const client = await t.connect()
+    await client.query('BEGIN')
+    await client.query(`SELECT highkiq.step_plain(1, '${one}', '{}', '{}', '{}', '2026-01-01', '${queues}', ${n}, 7)`)
+    const fetched = await t.fetch(other, queue, n)
+    await client.query('COMMIT')
+    return fetched
+  }
+
   test('have 8 small jobs each; a job that is pushed alone, and large ones, have a row of their own', () =>
     withBench(postgres, async (t) => {
       await t.push('q', ...texts(t, 0, 20))
@@ -115,12 +126,7 @@ onPostgres('the packs of a push', () => {
       for (const text of first) await t.push('q', text)
       await t.push('q', ...packed)
       await t.push('q', t.job('later'))
-      const [one, other] = [await t.owner(), await t.owner()]
-      const client = await t.connect()
-      await client.query('BEGIN')
-      await client.query(`SELECT highkiq.step_plain(1, '${one}', '{}', '{}', '{}', '2026-01-01', '{q}', 3, 7)`)
-      expect(textsOf(await t.fetch(other, 'q', 3))).toEqual(packed.slice(0, 3))
-      await client.query('COMMIT')
+      expect(textsOf(await fetchBeside(t, '{q}', 'q', 3))).toEqual(packed.slice(0, 3))
       expect(await t.waiting('q')).toEqual([...packed.slice(3), t.job('later')])
     }))
 
@@ -129,12 +135,7 @@ onPostgres('the packs of a push', () => {
       const packed = texts(t, 0, 16)
       for (const text of texts(t, 100, 103)) await t.push('high', text)
       await t.push('low', ...packed)
-      const [one, other] = [await t.owner(), await t.owner()]
-      const client = await t.connect()
-      await client.query('BEGIN')
-      await client.query(`SELECT highkiq.step_plain(1, '${one}', '{}', '{}', '{}', '2026-01-01', '{high,low}', 3, 7)`)
-      expect(textsOf(await t.fetch(other, 'low', 3))).toEqual(packed.slice(0, 3))
-      await client.query('COMMIT')
+      expect(textsOf(await fetchBeside(t, '{high,low}', 'low', 3))).toEqual(packed.slice(0, 3))
     }))
 
   test('are deleted with their queue, except jobs that something else depends on', () =>

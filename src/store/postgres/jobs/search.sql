@@ -1,6 +1,6 @@
 -- areAt: returns the numbers of those jobs, from 1 on, that are at their positions in a queue.
 SELECT named.i FROM unnest($2::bigint[], $3::text[]) WITH ORDINALITY AS named (position, text, i)
-CROSS JOIN LATERAL hk.oldest_jobs($1, named.position - 1, named.position + 1, 1) AS there WHERE there.job = named.text;
+CROSS JOIN LATERAL hk.oldest_jobs($1, 1, named.position - 1, named.position + 1) AS there WHERE there.job = named.text;
 
 -- pull: deletes jobs that are at their positions and not packed, and reduces the size of their queue. Returns the numbers of those
 -- deleted, from 1 on.
@@ -27,11 +27,11 @@ WITH asked AS (
 )
 SELECT asked.id, counted.jobs, counted.bytes FROM asked CROSS JOIN LATERAL (
   SELECT count(*) AS jobs, coalesce(sum(octet_length(job)), 0)::bigint AS bytes
-  FROM hk.oldest_jobs(asked.id, -9000000000000000, 9000000000000000, 9000000000000000)
+  FROM hk.oldest_jobs(asked.id, NULL)
 ) AS counted
 WHERE jobs_so_far <= $2 ORDER BY n;
 
 -- inQueues: returns the jobs of queues that contain a text, queue by queue in the order given, each newest first.
 SELECT n, at_position AS position, job AS text FROM unnest($1::bigint[]) WITH ORDINALITY AS queues (id, n)
-CROSS JOIN LATERAL hk.newest_jobs(queues.id, -9000000000000000, 9000000000000000, 9000000000000000) AS jobs
+CROSS JOIN LATERAL hk.newest_jobs(queues.id, NULL) AS jobs
 WHERE strpos(job, $2) > 0 ORDER BY n, at_position DESC;

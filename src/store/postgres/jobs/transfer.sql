@@ -12,7 +12,7 @@ UPDATE hk.transfer_page SET jobs = NULL WHERE transfer = $1 AND number = $2 AND 
 
 -- near: returns jobs of a queue that are fetched next, from an offset on.
 SELECT at_position AS position, job AS text
-FROM hk.oldest_jobs($1, -9000000000000000, 9000000000000000, $2::bigint + $3::bigint) ORDER BY at_position LIMIT $2 OFFSET $3;
+FROM hk.oldest_jobs($1, $2::bigint + $3::bigint) ORDER BY at_position LIMIT $2 OFFSET $3;
 
 -- outcome: returns what became of a page.
 SELECT outcome FROM hk.stored_page WHERE transfer = $1 AND number = $2;

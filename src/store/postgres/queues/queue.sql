@@ -76,45 +76,45 @@ JOIN wanted ON wanted.id = fetched_jobs.queue ORDER BY n, position;
 UPDATE hk.queue SET size = size - $1 WHERE id = $2;
 
 -- list: returns all queues with their sizes and next jobs.
-SELECT name, size, limited, (SELECT job FROM hk.oldest_jobs(queue.id, -9000000000000000, 9000000000000000, 1)) AS next
+SELECT name, size, limited, (SELECT job FROM hk.oldest_jobs(queue.id, 1)) AS next
 FROM hk.queue_now AS queue WHERE cleared = 0 OR size > 0 ORDER BY name;
 
 -- those: returns queues with their sizes and next jobs.
-SELECT name, size, limited, (SELECT job FROM hk.oldest_jobs(queue.id, -9000000000000000, 9000000000000000, 1)) AS next
+SELECT name, size, limited, (SELECT job FROM hk.oldest_jobs(queue.id, 1)) AS next
 FROM hk.queue_now AS queue WHERE name = ANY($1::text[]);
 
 -- heads: returns the next job of each priority of the queues that have jobs with a priority. $1 is 2^48.
 SELECT name, head.job AS text FROM hk.queue AS queue CROSS JOIN generate_series(0, 9) AS priority
 CROSS JOIN LATERAL hk.oldest_jobs(
-  queue.id, -$1::bigint * priority - $1::bigint / 2, -$1::bigint * priority + $1::bigint / 2 + 1, 1
+  queue.id, 1, -$1::bigint * priority - $1::bigint / 2, -$1::bigint * priority + $1::bigint / 2 + 1
 ) AS head
-WHERE EXISTS (SELECT 1 FROM hk.oldest_jobs(queue.id, -9000000000000000, -$1::bigint / 2, 1));
+WHERE EXISTS (SELECT 1 FROM hk.oldest_jobs(queue.id, 1, high => -$1::bigint / 2));
 
 -- peek: returns a page of jobs, next to be fetched first.
 SELECT job AS text FROM hk.queue AS queue
-CROSS JOIN LATERAL hk.oldest_jobs(queue.id, -9000000000000000, 9000000000000000, $2::bigint + $3::bigint) AS jobs
+CROSS JOIN LATERAL hk.oldest_jobs(queue.id, $2::bigint + $3::bigint) AS jobs
 WHERE queue.name = $1 ORDER BY at_position LIMIT $2 OFFSET $3;
 
 -- id: returns the id of a queue, whether it has jobs or not, and a position behind all of its jobs.
 SELECT id, 9000000000000000 AS tail FROM hk.queue WHERE name = $1;
 
 -- newest: returns positions and sizes of the jobs before a position, newest first.
-SELECT at_position AS position, octet_length(job) AS bytes FROM hk.newest_jobs($1, -9000000000000000, $2, $3);
+SELECT at_position AS position, octet_length(job) AS bytes FROM hk.newest_jobs($1, $3, high => $2);
 
 -- oldest: returns positions and sizes of the jobs after a position, in the order in which they are fetched.
-SELECT at_position AS position, octet_length(job) AS bytes FROM hk.oldest_jobs($1, $2, 9000000000000000, $3);
+SELECT at_position AS position, octet_length(job) AS bytes FROM hk.oldest_jobs($1, $3, low => $2);
 
 -- searchOldest: returns jobs between two positions (the first one excluded) that contain a text, in the order in which they
 -- are fetched.
-SELECT at_position AS position, job AS text FROM hk.oldest_jobs($1, $2, $3::bigint + 1, 9000000000000000)
+SELECT at_position AS position, job AS text FROM hk.oldest_jobs($1, NULL, $2, $3::bigint + 1)
 WHERE strpos(job, $4) > 0 ORDER BY at_position LIMIT $5;
 
 -- search: returns jobs between two positions (the second one excluded) that contain a text, newest first.
-SELECT at_position AS position, job AS text FROM hk.newest_jobs($1, $2::bigint - 1, $3, 9000000000000000)
+SELECT at_position AS position, job AS text FROM hk.newest_jobs($1, NULL, $2::bigint - 1, $3)
 WHERE strpos(job, $4) > 0 ORDER BY at_position DESC LIMIT $5;
 
 -- whereIs: returns those of the texts that are between two positions (the second one excluded).
-SELECT at_position AS position, job AS text FROM hk.newest_jobs($1, $2::bigint - 1, $3, 9000000000000000)
+SELECT at_position AS position, job AS text FROM hk.newest_jobs($1, NULL, $2::bigint - 1, $3)
 WHERE job = ANY($4::text[]) ORDER BY at_position DESC;
 
 -- replace: gives a job that is not packed another text.
@@ -132,7 +132,7 @@ AND NOT EXISTS (SELECT 1 FROM unnest($3::text[]) AS needle WHERE strpos(ready.te
 SELECT position, text FROM hk.ready WHERE queue = $1 AND position <= $2 ORDER BY position;
 
 -- positions: returns positions and sizes of the next jobs, in order.
-SELECT at_position AS position, octet_length(job) AS bytes FROM hk.oldest_jobs($1, -9000000000000000, 9000000000000000, $2);
+SELECT at_position AS position, octet_length(job) AS bytes FROM hk.oldest_jobs($1, $2);
 
 -- hide: stops listing a queue if it is empty.
 UPDATE hk.queue SET cleared = 1 WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM hk.ready AS ready WHERE ready.queue = $1)

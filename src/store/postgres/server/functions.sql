@@ -5,7 +5,8 @@
 -- the old one stays here, and works with the new tables. A later migration drops it, when no supported version calls it.
 --
 -- Most are one round trip of a hot path. Those with SET enable_… = off use the indexes also when the statistics of a table are
--- old; those with force_generic_plan are planned once for each connection. `lock` is the advisory lock of the writers. Those that share it run at the same time, and never beside a writer.
+-- old; those with force_generic_plan are planned once for each connection. `lock` is the advisory lock of the writers. Those that
+-- share it run at the same time, and never beside a writer.
 --
 -- The caller's search_path may lead to functions of the app that have the names of PostgreSQL's. SET search_path takes 3 µs, so the
 -- hottest functions name those of PostgreSQL with pg_catalog instead; unnest with several arrays is always PostgreSQL's own.
@@ -101,8 +102,11 @@ BEGIN
   END LOOP;
 END $$;
 
--- Returns the first `most` jobs of a queue, packed or not, between two positions, in the order in which they are fetched.
-CREATE OR REPLACE FUNCTION hk.oldest_jobs(queue_id bigint, low bigint, high bigint, most bigint)
+-- Returns the first `most` jobs (NULL: all) of a queue, packed or not, in the order in which they are fetched: those between the
+-- positions `low` and `high`, or any.
+CREATE OR REPLACE FUNCTION hk.oldest_jobs(
+  queue_id bigint, most bigint, low bigint DEFAULT -9000000000000000, high bigint DEFAULT 9000000000000000
+)
 RETURNS TABLE (at_position bigint, job text) LANGUAGE sql STABLE AS $$
   SELECT position, text FROM (
     (SELECT position, text FROM hk.ready WHERE queue = queue_id AND position > low AND position < high ORDER BY position LIMIT most)
@@ -114,8 +118,10 @@ RETURNS TABLE (at_position bigint, job text) LANGUAGE sql STABLE AS $$
   ) AS jobs ORDER BY position LIMIT most
 $$;
 
--- Returns the last `most` jobs of a queue, packed or not, between two positions, newest first.
-CREATE OR REPLACE FUNCTION hk.newest_jobs(queue_id bigint, low bigint, high bigint, most bigint)
+-- Does the same newest first, with the last `most` jobs.
+CREATE OR REPLACE FUNCTION hk.newest_jobs(
+  queue_id bigint, most bigint, low bigint DEFAULT -9000000000000000, high bigint DEFAULT 9000000000000000
+)
 RETURNS TABLE (at_position bigint, job text) LANGUAGE sql STABLE AS $$
   SELECT position, text FROM (
     (SELECT position, text FROM hk.ready WHERE queue = queue_id AND position > low AND position < high ORDER BY position DESC LIMIT most)
