@@ -142,6 +142,7 @@ export type {
   Metrics,
   PeriodOptions,
   QueueMetrics,
+  QueueSizes,
   Step,
   TopJob,
   TopJobs,

@@ -26,6 +26,7 @@ import { given } from '../job/options.ts'
 import type { Payload } from '../job/payload.ts'
 import { type ContextOptions, type ContextStorage, PushContexts } from '../job/push-contexts.ts'
 import { MetricsCollector, MetricsFlusher } from '../metrics/collector.ts'
+import { QueueSizeRecorder } from '../metrics/queue-sizes.ts'
 import { SnapshotRecorder } from '../metrics/snapshots.ts'
 import { OrderedExecutor } from '../ordered/executor.ts'
 import { OrderedRegistry } from '../ordered/registry.ts'
@@ -307,6 +308,7 @@ export class Runtime implements AppPort {
       batches,
       new OrphanedLocks(engine, { lock }),
       new SnapshotRecorder(engine, { lock }),
+      new QueueSizeRecorder(engine, { lock }),
       ...trimmers,
       ...(sender ? [sender] : []),
     ]

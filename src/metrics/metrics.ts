@@ -21,6 +21,7 @@ import {
   percentilesOf,
   total,
 } from './figures.ts'
+import { sizesOf } from './queue-sizes.ts'
 import { type StatsSnapshot, snapshotsOf } from './snapshots.ts'
 
 const MINUTE = 60_000
@@ -99,6 +100,19 @@ export interface QueueMetrics extends Waits {
   minutes: (Waits & { at: Date })[]
 }
 
+/** The sizes of one queue. */
+export interface QueueSizes {
+  from: Date
+  to: Date
+  /** The length of a step in seconds: 60 or 600. */
+  step: number
+  /**
+   * The steps whose size is known, oldest first: that of the first moment of a minute, or the largest of these in ten
+   * minutes. There is no point for a time in which no worker ran.
+   */
+  points: { at: Date; size: number }[]
+}
+
 /**
  * Reads the metrics by class and time of all processes, including those of Sidekiq. Each process sends its counts every
  * ten seconds.
@@ -163,6 +177,18 @@ export class Metrics {
       ...waitsOf(waits),
       minutes: waits.map((one) => ({ at: new Date(one.at), ...waitsOf([one]) })).sort(byTime),
     }
+  }
+
+  /**
+   * Resolves with how many jobs waited in one queue over time, with those that waited for room in their limits.
+   * @throws INVALID_OPTION
+   */
+  async queueSizes(name: string, options: PeriodOptions = {}): Promise<QueueSizes> {
+    checkOptions('metrics.queueSizes', { name, ...options }, { name: 'text', ...PERIOD })
+    const { span, times, window } = this.#period(options)
+    const found = await sizesOf(this.#app, name, { span, n: times.length, last: times[0] as number })
+    const points = found.map(({ at, size }) => ({ at: new Date(at), size })).sort(byTime)
+    return { ...window, step: span * 60, points }
   }
 
   /** Resolves with the run times of these classes in a period. @throws INVALID_OPTION */

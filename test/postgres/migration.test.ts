@@ -208,7 +208,7 @@ onPostgres('migrations', () => {
     const { url, query, version } = await newStore()
     await query(`
       ALTER TABLE hk.fetched DROP COLUMN fetch_number;
-      DROP TABLE hk.pack;
+      DROP TABLE hk.pack, hk.queue_sizes;
       DROP FUNCTION hk.step_plain;
       DROP FUNCTION hk.step_rows;
       CREATE FUNCTION hk.step_plain(bigint, text, bigint[], bigint[], text, text[], bigint) RETURNS void LANGUAGE sql AS 'SELECT';

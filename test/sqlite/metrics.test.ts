@@ -37,6 +37,15 @@ test('a new record deletes old ones: minutes after 8 hours, ten minutes after 3 
   for (const span of [1, 10] as const) expect(await store.metrics.snapshots(span, [NOON])).toEqual([])
   expect(await store.metrics.snapshots(1440, [Date.UTC(2026, 4, 17)])).toEqual([])
 
+  for (const span of [1, 10] as const) {
+    const record = (ms: number) => store.metrics.recordQueueSizes(span, NOON + ms, 'all\n')
+    const kept = span === 1 ? 8 * HOUR : 3 * DAY
+    for (const ms of [0, kept]) expect(await record(ms)).toBe(true)
+    expect(await store.metrics.queueSizes(span, [NOON])).toHaveLength(1)
+    await record(kept + span * MINUTE)
+    expect(await store.metrics.queueSizes(span, [NOON])).toEqual([])
+  }
+
   await store.metrics.recordDeploy({ at: NOON, label: 'old' }, NOON)
   await store.metrics.recordDeploy({ at: NOON + 91 * DAY, label: 'new' }, NOON + 91 * DAY)
   expect(await store.metrics.deploys(['2026-05-17'])).toEqual([])

@@ -62,11 +62,11 @@ export interface Deploy {
   label: string
 }
 
-/** The figures of the whole store at one time. */
+/** The figures of the whole store, or the sizes of its queues, in one span of time. */
 export interface Snapshot {
   /** The start of the span, as in the call. */
   at: number
-  /** JSON text, opaque to the store. */
+  /** Opaque to the store. */
   text: string
 }
 
@@ -121,6 +121,13 @@ export interface MetricStore {
   recordSnapshot(at: number, text: string): Promise<boolean>
   /** Returns the snapshots of the spans that begin at these times, oldest first. */
   snapshots(span: SnapshotSpan, times: readonly number[]): Promise<Snapshot[]>
+  /**
+   * Stores a text with the sizes of queues for the minute, or the ten minutes, of a time, which keeps the first that it gets:
+   * a minute for 8 hours, ten minutes for 3 days. False: it has one already.
+   */
+  recordQueueSizes(span: 1 | 10, at: number, text: string): Promise<boolean>
+  /** Returns the texts of the spans that begin at these times, oldest first. */
+  queueSizes(span: 1 | 10, times: readonly number[]): Promise<Snapshot[]>
   /**
    * Stores a deploy for 90 days. False: the minute has a deploy already, or the same label was recorded within the last
    * minute, as happens when many processes start at once.

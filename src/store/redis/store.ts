@@ -71,6 +71,7 @@ export class RedisStore implements Store {
     const pauses = new Pauses(server)
     const priorities = new PriorityQueues(server)
     const jobSets = new JobSets(server)
+    const metrics = new Metrics(server)
     const tasks = new Tasks(server, jobSets)
     const leases = new Leases(server, priorities)
     const owners = new Owners(server, leases, tasks, pauses, priorities)
@@ -92,7 +93,8 @@ export class RedisStore implements Store {
     this.crons = new Crons(server)
     this.metrics = {
       ...methods(new Totals(server), 'totals resetTotals history'),
-      ...methods(new Metrics(server), 'record sums histograms waits recordSnapshot snapshots recordDeploy deploys'),
+      ...methods(metrics, 'record sums histograms waits recordDeploy deploys'),
+      ...methods(metrics, 'recordSnapshot snapshots recordQueueSizes queueSizes'),
     }
     this.limits = new Limits(server)
     this.events = new JobEvents(server)

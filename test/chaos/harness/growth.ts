@@ -25,7 +25,7 @@ const PART = 0.1
 const WARM_UP = 1 / 3
 /** The keys of Redis that are named as one figure. */
 export const STATISTICS = 'statistics'
-const TABLES_OF_STATISTICS = /^(hk_)?(metric|histogram|wait_time|snapshot)$/
+const TABLES_OF_STATISTICS = /^(hk_)?(metric|histogram|wait_time|snapshot|queue_sizes)$/
 const SECONDS_OF_HOUR = 3600
 
 /** Judges each figure by the line through its samples after the first third of the time. A figure that a sample lacks is 0. */

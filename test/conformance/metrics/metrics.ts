@@ -186,6 +186,29 @@ export const metrics: Case[] = [
     },
   },
   {
+    name: 'the first sizes of queues of a minute and of ten minutes are kept, each on its own, of several callers',
+    shared: true,
+    async run(t) {
+      const other = await t.another()
+      const record = (store: Store, span: 1 | 10, ms: number, text: string) =>
+        store.metrics.recordQueueSizes(span, NOW + ms, text)
+      const both = await Promise.all([t.store, other].map((store) => record(store, 1, 7, 'all\n"ä" 1\n')))
+      expect(both.sort()).toEqual([false, true])
+      expect(await record(other, 1, 59_999, 'second')).toBe(false)
+      expect(await record(other, 10, 9 * MINUTE, 'long '.repeat(50_000))).toBe(true)
+      expect(await record(t.store, 10, 0, 'second')).toBe(false)
+      expect(await record(t.store, 1, 2 * MINUTE, '')).toBe(true)
+      const sizes = async (span: 1 | 10, ...times: number[]) =>
+        (await other.metrics.queueSizes(span, times)).map(({ at, text }) => [at, text])
+      expect(await sizes(1, NOW + 2 * MINUTE, NOW, NOW + MINUTE)).toEqual([
+        [NOW, 'all\n"ä" 1\n'],
+        [NOW + 2 * MINUTE, ''],
+      ])
+      expect(await sizes(10, NOW - 10 * MINUTE, NOW)).toEqual([[NOW, 'long '.repeat(50_000)]])
+      expect(await sizes(1)).toEqual([])
+    },
+  },
+  {
     name: 'a deploy is recorded once by many callers, and read by its day',
     async run(t) {
       const at = Date.UTC(2026, 4, 17, 23, 59)

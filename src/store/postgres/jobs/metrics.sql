@@ -72,3 +72,12 @@ INSERT INTO hk.snapshot (span, at, text) SELECT span, at, $4 FROM n ON CONFLICT 
 
 -- snapshots: returns the figures of spans.
 SELECT at, text FROM hk.snapshot WHERE span = $1 AND at = ANY($2::bigint[]) ORDER BY at;
+
+-- recordQueueSizes: stores the sizes of queues in a span that has none, and deletes those of spans before $4.
+WITH old AS (
+  DELETE FROM hk.queue_sizes WHERE span = $1 AND at < $4
+)
+INSERT INTO hk.queue_sizes (span, at, text) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING;
+
+-- queueSizes: returns the sizes of queues in spans.
+SELECT at, text FROM hk.queue_sizes WHERE span = $1 AND at = ANY($2::bigint[]) ORDER BY at;

@@ -118,6 +118,15 @@ export class PostgresMetricStore extends PostgresArea implements MetricStore {
   readonly snapshots: MetricStore['snapshots'] = (span, times) =>
     this.server.runOne((db) => db.all<Snapshot>(sql.metrics.snapshots, span, times))
 
+  readonly recordQueueSizes: MetricStore['recordQueueSizes'] = (span, at, text) =>
+    this.server.write(async (db) => {
+      const since = at - (span === 1 ? MINUTES_KEPT : TEN_MINUTES_KEPT)
+      return (await db.run(sql.metrics.recordQueueSizes, span, beginOf(span, at), text, since)) > 0
+    }, ANSWER_SECONDS)
+
+  readonly queueSizes: MetricStore['queueSizes'] = (span, times) =>
+    this.server.runOne((db) => db.all<Snapshot>(sql.metrics.queueSizes, span, times))
+
   readonly recordDeploy: MetricStore['recordDeploy'] = ({ at, label }, now) =>
     this.server.write(async (db) => {
       const times = [now, now - MINUTE, now - DAYS_KEPT]

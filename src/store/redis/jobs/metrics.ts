@@ -122,11 +122,24 @@ export class Metrics extends StorePart implements Partial<MetricStore> {
     return first === 'OK'
   }
 
-  async snapshots(span: SnapshotSpan, times: readonly number[]): Promise<Snapshot[]> {
-    const { metrics } = this.keys
+  snapshots(span: SnapshotSpan, times: readonly number[]): Promise<Snapshot[]> {
+    return this.#texts(times, (at) => this.keys.metrics.snapshot(span, at))
+  }
+
+  async recordQueueSizes(span: 1 | 10, at: number, text: string): Promise<boolean> {
+    const key = this.keys.metrics.queueSizes(span, at)
+    const seconds = span === 1 ? BATCH_SECONDS : LONG_SECONDS
+    return (await this.server.call((client) => client.set(key, text, 'EX', seconds, 'NX'))) === 'OK'
+  }
+
+  queueSizes(span: 1 | 10, times: readonly number[]): Promise<Snapshot[]> {
+    return this.#texts(times, (at) => this.keys.metrics.queueSizes(span, at))
+  }
+
+  async #texts(times: readonly number[], keyOf: (at: number) => string): Promise<Snapshot[]> {
     const sorted = [...times].sort((a, b) => a - b)
     if (sorted.length === 0) return []
-    const texts = await this.server.call((client) => client.mget(...sorted.map((at) => metrics.snapshot(span, at))))
+    const texts = await this.server.call((client) => client.mget(...sorted.map(keyOf)))
     return sorted.flatMap((at, i) => (typeof texts[i] === 'string' ? { at, text: texts[i] } : []))
   }
 

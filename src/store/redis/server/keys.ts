@@ -239,6 +239,8 @@ function metricKeysOf(prefix: string, wire: Sidekiq) {
     waits: (at: number) => `${prefix}hk:metrics:waits:${at - (at % 60_000)}`,
     /** Our JSON text of the figures of the whole store in a span of `span` minutes. */
     snapshot: (span: number, at: number) => `${prefix}hk:metrics:snapshot:${span}:${at - (at % (span * 60_000))}`,
+    /** Our text of the sizes of queues in a span of `span` minutes. */
+    queueSizes: (span: number, at: number) => `${prefix}hk:metrics:sizes:${span}:${at - (at % (span * 60_000))}`,
     /** Our key of the number of a process's last batch. */
     lastBatch: (source: string) => `${prefix}hk:metrics:${source}`,
     /** Hash of a day `YYYY-MM-DD`: minute → label. */

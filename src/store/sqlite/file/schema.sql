@@ -274,6 +274,14 @@ CREATE TABLE hk_snapshot (
   PRIMARY KEY (span, at)
 ) STRICT, WITHOUT ROWID;
 
+-- The sizes of queues in a minute or in ten minutes; a row may be long.
+CREATE TABLE hk_queue_sizes (
+  span INTEGER NOT NULL CHECK (span IN (1, 10)),
+  at   INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (span, at)
+) STRICT;
+
 -- `at`: the minute of the deploy.
 CREATE TABLE hk_deploy (
   at          INTEGER PRIMARY KEY,

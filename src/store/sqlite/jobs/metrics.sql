@@ -65,3 +65,12 @@ SELECT at, text FROM hk_snapshot WHERE span = ? AND at IN (SELECT value FROM jso
 
 -- deleteOldSnapshots: deletes old figures of a span.
 DELETE FROM hk_snapshot WHERE span = ? AND at < ?;
+
+-- recordQueueSizes: stores the sizes of queues in a span. No row: it has some.
+INSERT INTO hk_queue_sizes (span, at, text) VALUES (?, ?, ?) ON CONFLICT DO NOTHING RETURNING at;
+
+-- queueSizes: returns the sizes of queues in spans.
+SELECT at, text FROM hk_queue_sizes WHERE span = ? AND at IN (SELECT value FROM json_each(?)) ORDER BY at;
+
+-- deleteOldQueueSizes: deletes old sizes of queues.
+DELETE FROM hk_queue_sizes WHERE span = ? AND at < ?;

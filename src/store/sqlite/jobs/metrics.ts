@@ -125,6 +125,15 @@ export class SqliteMetricStore extends SqliteArea implements MetricStore {
   readonly snapshots: MetricStore['snapshots'] = (span, times) =>
     this.file.read((db) => db.all<Snapshot>(sql.metrics.snapshots, span, JSON.stringify(times)))
 
+  readonly recordQueueSizes: MetricStore['recordQueueSizes'] = (span, at, text) =>
+    this.file.write((db) => {
+      db.run(sql.metrics.deleteOldQueueSizes, span, at - (span === 1 ? MINUTES_KEPT : TEN_MINUTES_KEPT))
+      return db.first(sql.metrics.recordQueueSizes, span, at - (at % (span * MINUTE)), text) !== undefined
+    }, ANSWER_SECONDS)
+
+  readonly queueSizes: MetricStore['queueSizes'] = (span, times) =>
+    this.file.read((db) => db.all<Snapshot>(sql.metrics.queueSizes, span, JSON.stringify(times)))
+
   readonly recordDeploy: MetricStore['recordDeploy'] = ({ at, label }, now) =>
     this.file.write((db) => {
       db.run(sql.metrics.deleteOldDeploys, now - DAYS_KEPT)

@@ -1,0 +1,253 @@
+/** The sizes of queues over time: one worker stores them every minute, so that a chart shows since when a queue is long. */
+
+import type { AppPort } from '../app/port.ts'
+import type { Snapshot, Store } from '../store/contract.ts'
+import type { LeaderLock } from '../worker/background-service.ts'
+import type { Engine } from '../worker/engine.ts'
+import { Maintenance } from '../worker/maintenance.ts'
+
+const MINUTE = 60_000
+const TEN_MINUTES = 10 * MINUTE
+/** How often a worker looks whether the next minute has begun. */
+const EVERY_MS = 10_000
+/** The spans of ten minutes for which the store has minutes. */
+const SPANS_OF_MINUTES = 48
+
+/** Stores the sizes of all queues every minute, and every ten minutes the largest sizes of the ten minutes before. */
+export class QueueSizeRecorder extends Maintenance {
+  readonly #app: Pick<Engine, 'store' | 'now'>
+  readonly #minutes: SizeWriter
+  readonly #tens: SizeWriter
+  /** The minute that this process stored last. */
+  #minute = 0
+  /** The ten minutes before which this process has stored all. */
+  #ten = 0
+
+  constructor(app: Pick<Engine, 'store' | 'now' | 'report'>, options: { lock?: LeaderLock } = {}) {
+    super(app, { during: 'storing the sizes of queues', everyMs: EVERY_MS, first: 'later', ...options })
+    this.#app = app
+    this.#minutes = new SizeWriter(app.store, 1)
+    this.#tens = new SizeWriter(app.store, 10)
+  }
+
+  public override async run(): Promise<void> {
+    const { store, now } = this.#app
+    const at = now()
+    const minute = at - (at % MINUTE)
+    const ten = at - (at % TEN_MINUTES)
+    if ((minute === this.#minute && ten === this.#ten) || !(await this.isLeader())) return
+    if (minute !== this.#minute) await this.#minutes.write(minute, await sizesNow(store))
+    this.#minute = minute
+    if (ten !== this.#ten) await this.#rollUp(ten)
+    this.#ten = ten
+  }
+
+  /** Stores the largest sizes of the spans before `ten` that have none: of the last one, or, in a new leader, of all. */
+  async #rollUp(ten: number): Promise<void> {
+    const { metrics } = this.#app.store
+    const spans = timesUpTo(ten - TEN_MINUTES, 10, this.#ten === ten - TEN_MINUTES ? 1 : SPANS_OF_MINUTES)
+    const stored = new Set((await metrics.queueSizes(10, spans)).map(({ at }) => at))
+    const missing = spans.filter((at) => !stored.has(at))
+    const minutes = await metrics.queueSizes(1, missing.flatMap(minutesOf))
+    for (const span of missing) {
+      const largest = largestOf(minutes.filter(({ at }) => at >= span && at < span + TEN_MINUTES))
+      if (largest) await this.#tens.write(span, largest)
+    }
+  }
+}
+
+async function sizesNow(store: Store): Promise<QueueSizeSums> {
+  const queues = await store.jobs.queues()
+  return cutSizes(new Map(queues.map(({ name, size, limited }) => [name, size + limited])))
+}
+
+/** The size of a queue in the first moment of a minute, or its largest size in such moments of ten minutes. */
+export interface SizePoint {
+  at: number
+  size: number
+}
+
+/** Returns the known sizes of a queue in the `n` spans up to the one that begins at `last`, oldest first. */
+export async function sizesOf(
+  { store }: Pick<AppPort, 'store'>,
+  name: string,
+  { span, n, last }: { span: 1 | 10; n: number; last: number },
+): Promise<SizePoint[]> {
+  const { metrics } = store
+  const from = last - (n - 1) * span * MINUTE
+  // The texts before the first span of a block tell what its text leaves out.
+  const texts = await metrics.queueSizes(span, timesUpTo(last, span, n + SAMPLES_A_BLOCK - 1))
+  const points = sizesIn(texts, name).filter(({ at }) => at >= from)
+  if (span === 1) return points
+  // The ten minutes under way have no text yet, and those before them may have none.
+  const recent = timesUpTo(last, 10, 2).filter((at) => at >= from && !texts.some((text) => text.at === at))
+  const minutes = sizesIn(await metrics.queueSizes(1, recent.flatMap(minutesOf)), name)
+  return [...points, ...recent.flatMap((at) => largestPoint(minutes, at))]
+}
+
+function largestPoint(minutes: readonly SizePoint[], span: number): SizePoint[] {
+  const sizes = minutes.filter(({ at }) => at >= span && at < span + TEN_MINUTES).map(({ size }) => size)
+  return sizes.length > 0 ? [{ at: span, size: Math.max(...sizes) }] : []
+}
+
+/** Returns the starts of `n` spans up to `last`, oldest first. */
+function timesUpTo(last: number, span: 1 | 10, n: number): number[] {
+  return Array.from({ length: n }, (_, i) => last - (n - 1 - i) * span * MINUTE)
+}
+
+function minutesOf(ten: number): number[] {
+  return timesUpTo(ten + 9 * MINUTE, 1, 10)
+}
+
+// The texts ------------------------------------------------------------------------------------------------------
+
+/*
+ * A text has the sizes of queues in one span of time: a minute, or ten minutes.
+ *
+ * A whole text has the first line `all` or `largest`, and a line `"NAME" SIZE` for each queue that is not empty; `largest`:
+ * the sizes of queues without a line are unknown. A text that begins with `since TIME` has only the sizes that differ from
+ * those of the text of that time. It names a queue by the number of its line in the last whole text, if it has one there:
+ * `17 4711`. The size `?` is unknown.
+ *
+ * So an unchanged queue costs nothing, and the size of one queue is found without reading the lines of the others. Ten
+ * spans are a block, which begins with a whole text; a writer that does not know the text before also writes a whole one.
+ */
+
+/** The most queues of a text, so that its length is bounded. */
+export const MOST_QUEUES = 5000
+export const SAMPLES_A_BLOCK = 10
+
+/** The sizes of queues that are not empty. */
+export interface QueueSizeSums {
+  sizes: ReadonlyMap<string, number>
+  /** Whether there are queues beside these, whose sizes are unknown. */
+  isCut: boolean
+}
+
+/** Leaves out empty queues, and all but the largest if there are too many. */
+export function cutSizes(all: ReadonlyMap<string, number>, isCut = false): QueueSizeSums {
+  const some = [...all].filter(([, size]) => size > 0)
+  if (some.length <= MOST_QUEUES) return { sizes: new Map(some), isCut }
+  return { sizes: new Map(some.sort(([, a], [, b]) => b - a).slice(0, MOST_QUEUES)), isCut: true }
+}
+
+interface Written extends QueueSizeSums {
+  at: number
+  /** The number of each queue's line in the last whole text. */
+  lines: ReadonlyMap<string, number>
+}
+
+/** Writes the sizes of spans, and knows what it wrote last. */
+export class SizeWriter {
+  readonly #store: Store
+  readonly #span: 1 | 10
+  /** The newest text. Undefined when the store may have another one than this writer's. */
+  #last: Written | undefined
+  #newest = 0
+
+  constructor(store: Store, span: 1 | 10) {
+    this.#store = store
+    this.#span = span
+  }
+
+  /** Stores the sizes of the span that begins at `at`, unless it has some. */
+  async write(at: number, sums: QueueSizeSums): Promise<void> {
+    const before = this.#before(at, sums)
+    this.#last = undefined
+    const lines = before?.lines ?? new Map([...sums.sizes.keys()].map((name, i) => [name, i]))
+    const text = before ? changed(before, sums) : whole(sums)
+    const isStored = await this.#store.metrics.recordQueueSizes(this.#span, at, text)
+    // The clock may have been set back.
+    if (isStored && at >= this.#newest) this.#last = { ...sums, at, lines }
+    this.#newest = Math.max(this.#newest, at)
+  }
+
+  /** Returns the last text if the next one may be relative to it. */
+  #before(at: number, { isCut }: QueueSizeSums): Written | undefined {
+    const last = this.#last
+    const block = this.#span * MINUTE * SAMPLES_A_BLOCK
+    const isSameBlock = last && last.at < at && last.at >= at - (at % block)
+    return isSameBlock && last.isCut === isCut ? last : undefined
+  }
+}
+
+function whole({ sizes, isCut }: QueueSizeSums): string {
+  const lines = Array.from(sizes, ([name, size]) => `${JSON.stringify(name)} ${size}\n`)
+  return `${isCut ? 'largest' : 'all'}\n${lines.join('')}`
+}
+
+function changed({ at, sizes: before, lines }: Written, { sizes, isCut }: QueueSizeSums): string {
+  const label = (name: string) => lines.get(name) ?? JSON.stringify(name)
+  const other = Array.from(sizes, ([name, size]) => (before.get(name) === size ? '' : `${label(name)} ${size}\n`))
+  const gone = Array.from(before.keys(), (name) => (sizes.has(name) ? '' : `${label(name)} ${isCut ? '?' : 0}\n`))
+  return `since ${at}\n${other.join('')}${gone.join('')}`
+}
+
+/** Returns the sizes of one queue, where these texts tell them. */
+export function sizesIn(texts: readonly Snapshot[], name: string): { at: number; size: number }[] {
+  const label = JSON.stringify(name)
+  const points: { at: number; size: number }[] = []
+  let last: { at: number; size: number | undefined; line: number | undefined } | undefined
+  for (const { at, text } of texts) {
+    const kind = kindOf(text)
+    if (kind === 'all' || kind === 'largest') {
+      const where = text.indexOf(`\n${label} `)
+      const size = where < 0 ? (kind === 'all' ? 0 : undefined) : sizeAt(text, label)
+      last = { at, size, line: where < 0 ? undefined : linesBefore(text, where) }
+    } else if (last && kind === `since ${last.at}`) {
+      const key = last.line ?? label
+      last = { ...last, at, size: text.includes(`\n${key} `) ? sizeAt(text, key) : last.size }
+    } else last = undefined
+    if (last?.size !== undefined) points.push({ at, size: last.size })
+  }
+  return points
+}
+
+/** Returns the largest size of each queue; undefined without a text that can be read. */
+export function largestOf(texts: readonly Snapshot[]): QueueSizeSums | undefined {
+  const largest = new Map<string, number>()
+  let isCut = false
+  let last: { at: number; names: string[] } | undefined
+  let isEmpty = true
+  for (const { at, text } of texts) {
+    const kind = kindOf(text)
+    const isWhole = kind === 'all' || kind === 'largest'
+    if (!isWhole && !(last && kind === `since ${last.at}`)) {
+      last = undefined
+      continue
+    }
+    isCut ||= kind === 'largest'
+    isEmpty = false
+    const entries = text.split('\n').slice(1, -1).map(entryOf)
+    const names: string[] = isWhole ? entries.map(([key]) => JSON.parse(key)) : (last?.names ?? [])
+    last = { at, names }
+    for (const [i, [key, size]] of entries.entries()) {
+      const name = isWhole ? names[i] : key.startsWith('"') ? JSON.parse(key) : names[Number(key)]
+      if (size > (largest.get(name) ?? 0)) largest.set(name, size)
+    }
+  }
+  return isEmpty ? undefined : cutSizes(largest, isCut)
+}
+
+function kindOf(text: string): string {
+  return text.slice(0, text.indexOf('\n'))
+}
+
+function linesBefore(text: string, end: number): number {
+  let n = 0
+  for (let at = text.indexOf('\n'); at < end; at = text.indexOf('\n', at + 1)) n++
+  return n
+}
+
+/** Returns the size in the line of a queue; undefined when it is unknown. */
+function sizeAt(text: string, key: string | number): number | undefined {
+  const begin = text.indexOf(`\n${key} `) + `${key}`.length + 2
+  const size = Number(text.slice(begin, text.indexOf('\n', begin)))
+  return Number.isInteger(size) ? size : undefined
+}
+
+/** Splits a line. An unknown size is NaN. */
+function entryOf(line: string): [key: string, size: number] {
+  const end = line.lastIndexOf(' ')
+  return [line.slice(0, end), Number(line.slice(end + 1))]
+}
