@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { QueueSizeRecorder } from '#dist/metrics/queue-sizes.js'
 import { inBrowser } from './browser.ts'
 
 inBrowser('queues', (open) => {
@@ -211,6 +212,54 @@ inBrowser('queues', (open) => {
     await page.getByRole('link', { name: '1 runs' }).click()
     await page.getByRole('table', { name: 'Running now' }).getByText('huge.tiff').waitFor()
     expect(new URL(page.url()).search).toBe('?queue=images')
+  })
+
+  test('the page of a queue shows its size over time, and a gap where no worker ran', async () => {
+    const { page } = await open('/queues/images', {
+      before: async ({ hq, clock }) => {
+        const minute = 60_000
+        let time = 0
+        const report = (error: unknown) => {
+          throw error
+        }
+        const recorder = new QueueSizeRecorder({ store: hq.store, now: () => time, report })
+        /** Stores a size from and to these minutes before now. */
+        const sample = async (from: number, to: number, size: number) => {
+          await hq.queue('images').clear()
+          await hq.pushBulk({ class: 'Resize', queue: 'images', args: Array.from({ length: size }, () => []) })
+          for (let ago = from; ago >= to; ago--) {
+            time = clock.now() - ago * minute
+            await recorder.run()
+          }
+        }
+        await sample(330, 240, 70)
+        await sample(59, 36, 40)
+        await sample(19, 0, 3)
+      },
+    })
+    const chart = page.getByRole('img', { name: /^Jobs that waited in the queue/ })
+    await chart.waitFor()
+    /** Returns the figures at a share of the chart's width. */
+    const figuresAt = async (share: number) => {
+      const { x, y, width } = (await chart.locator('.u-over').boundingBox()) ?? { x: 0, y: 0, width: 0 }
+      await page.mouse.move(x + width * share, y + 20)
+      await expect.poll(() => chart.locator('.readout > *').count()).toBeGreaterThan(0)
+      return (await chart.locator('.readout > *').allTextContents()).slice(1)
+    }
+    await page.getByText('at the start of each minute').waitFor()
+    expect(await figuresAt(0.2)).toEqual(['Size: 40'])
+    expect(await figuresAt(0.53)).toEqual([])
+    expect(await figuresAt(0.85)).toEqual(['Size: 3'])
+
+    await page.getByRole('link', { name: '72 hours' }).click()
+    await page.getByText('the largest in ten minutes').waitFor()
+    // The waits are kept for eight hours only.
+    await page.getByRole('heading', { name: 'Waits, last 8 hours' }).waitFor()
+    await expect.poll(() => figuresAt(1 - 4.75 / 72)).toEqual(['Size: 70'])
+    expect(await figuresAt(1 - 2.5 / 72)).toEqual([])
+    await page.goto(page.url().replace('/images', '/never'))
+    await chart.waitFor()
+    expect(await figuresAt(1 - 4.75 / 72)).toEqual(['Size: 0'])
   })
 
   test('a queue says when it will be empty, or by how much it grows', async () => {

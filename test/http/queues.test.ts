@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { QueueSizeRecorder } from '#dist/metrics/queue-sizes.js'
 import { gate } from '../engine/bench.ts'
 import { type Api, api } from './api.ts'
 
@@ -204,6 +205,35 @@ test('the waits in a queue are told minute by minute', async () => {
   expect(body.minutes[0].p50).toBeGreaterThan(body.minutes[1].p99)
   expect((await t.call('GET', '/api/v1/queues/none/waits')).body).toMatchObject({ runs: 0, p50: null, minutes: [] })
   expect((await t.call('GET', '/api/v1/queues/mail/waits?minutes=481')).status).toBe(400)
+})
+
+test('the sizes of a queue are told step by step, where a worker stored them', async () => {
+  const t = api()
+  const minute = 60_000
+  const now = t.clock.now()
+  const last = now - (now % minute)
+  let time = 0
+  const report = (error: unknown) => {
+    throw error
+  }
+  const recorder = new QueueSizeRecorder({ store: t.hq.store, now: () => time, report })
+  for (const ago of [200, 5, 3]) {
+    await push(t, [textOf(ago)], 'mail')
+    time = last - ago * minute
+    await recorder.run()
+  }
+  const { body } = await t.call('GET', '/api/v1/queues/mail/sizes')
+  expect(Date.parse(body.to) - Date.parse(body.from)).toBe(60 * minute)
+  expect(body.step).toBe(60)
+  expect(body.points).toEqual([
+    { at: new Date(last - 5 * minute).toISOString(), size: 2 },
+    { at: new Date(last - 3 * minute).toISOString(), size: 3 },
+  ])
+  const long = (await t.call('GET', '/api/v1/queues/mail/sizes?hours=72')).body
+  expect(long.step).toBe(600)
+  expect(long.points[0].size).toBe(1)
+  expect(long.points.at(-1).size).toBe(3)
+  expect((await t.call('GET', '/api/v1/queues/mail/sizes?hours=73')).status).toBe(400)
 })
 
 test('a queue is paused, resumed and cleared', async () => {

@@ -27,6 +27,7 @@ export type JobMetrics = Json<'JobMetrics'>
 
 export type Queue = Json<'Queue'>
 export type QueueClasses = Json<'QueueClasses'>
+export type QueueSizes = Json<'QueueSizes'>
 export type QueueWaits = Json<'QueueWaits'>
 export type LiveQueue = Json<'LiveQueue'>
 export type LiveProcess = Json<'LiveProcess'>

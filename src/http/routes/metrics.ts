@@ -10,7 +10,7 @@ import { get, ok, type Route } from '../server/route.ts'
 
 const MOST_HOURS = 72
 
-const PERIOD = {
+export const PERIOD = {
   minutes: integer(1, MOST_MINUTES, undefined, 'the last minutes, including this one; default 60'),
   hours: integer(1, MOST_HOURS, undefined, 'instead of minutes: the last hours, in steps of ten minutes'),
 }

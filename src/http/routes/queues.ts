@@ -4,6 +4,7 @@ import type { Process, Queue } from '../../index.ts'
 import { filterOf } from '../../inspect/filter.ts'
 import { searchOf } from '../../inspect/pattern.ts'
 import { type QueueSummary, summariesOf } from '../../inspect/queue.ts'
+import { given } from '../../job/options.ts'
 import { servedQueues } from '../live/served-queues.ts'
 import { MOST_MINUTES } from '../live/top-jobs.ts'
 import { timeOf } from '../schemas/times.ts'
@@ -13,6 +14,7 @@ import { type Call, del, get, ok, post, type Route } from '../server/route.ts'
 import { cursor, key, keyOfQueued, positionOf, queuedOf } from './job-key.ts'
 import { FILTER } from './job-sets.ts'
 import { cut, detailOf, summaryOf } from './job-summary.ts'
+import { PERIOD } from './metrics.ts'
 
 const PATH = '/api/v1/queues/{name}'
 
@@ -88,6 +90,13 @@ export const QUEUE_ROUTES: Route[] = [
     query: { minutes: integer(1, MOST_MINUTES, 60, 'minutes up to now') },
     answers: ok('QueueWaits', 'The waits'),
     run: async ({ server, path, query }) => json(await server.queueInsight.waits(path.name ?? '', query.minutes)),
+  }),
+  get(`${PATH}/sizes`, {
+    id: 'getQueueSizes',
+    summary: 'Returns how many jobs waited in the queue over time, as a worker stored it every minute',
+    query: PERIOD,
+    answers: ok('QueueSizes', 'The sizes. There is no point for a time in which no worker ran.'),
+    run: async ({ server, path, query }) => json(await server.queueInsight.sizes(path.name ?? '', given(query))),
   }),
   get(`${PATH}/jobs`, {
     id: 'listQueueJobs',

@@ -164,6 +164,16 @@ export const QueueWaits = s.object({
   minutes: s.described(s.list(s.object({ at: s.time, ...waits })), 'the minutes in which a run ended, oldest first'),
 })
 
+export const QueueSizes = s.object({
+  from: s.time,
+  to: s.time,
+  step: s.described(s.count, 'seconds from step to step'),
+  points: s.described(
+    s.list(s.object({ at: s.time, size: s.count })),
+    'the steps with a known size, oldest first: that in the first moment of a minute, or the largest in ten minutes',
+  ),
+})
+
 export const JobMetrics = s.object({
   ...runs,
   ...window,

@@ -3,7 +3,7 @@
 import { useCallback } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import { sendRequest } from '../../api/client.ts'
-import type { Acted, JobDetail, JobSummary, Queue, QueueWaits, Searched } from '../../api/types.ts'
+import type { Acted, JobDetail, JobSummary, Queue, QueueSizes, QueueWaits, Searched } from '../../api/types.ts'
 import { encoded, nameOf } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { Split } from '../../components/drawer.tsx'
@@ -25,18 +25,19 @@ import { AddJob } from '../job/add.tsx'
 import { visible } from '../job/json.tsx'
 import { MoreFilters } from '../job-sets/more-filters.tsx'
 import { type Row, rowsOf } from '../job-sets/row.ts'
-import { Ranges } from '../metrics/ranges.tsx'
+import { RANGES, Ranges, spanOf } from '../metrics/ranges.tsx'
 import { QueueActions } from './actions.tsx'
 import { ClassesPanel } from './classes.tsx'
 import { Figures } from './figures.tsx'
 import { pathOf, QueuedDrawer } from './queued.tsx'
 import { RunningPanel } from './running.tsx'
 import { ServingPanel } from './serving.tsx'
+import { SizesPanel } from './sizes.tsx'
 import { WaitsPanel } from './waits.tsx'
 
 const ORDERS = ['newest', 'oldest'] as const
-/** The periods of the waits. The store keeps waits for eight hours. */
-const RANGES = ['1h', '8h'] as const
+/** The store keeps waits for eight hours. */
+const MOST_MINUTES_OF_WAITS = 480
 
 export default function QueuePage() {
   const name = nameOf(useRoute().params.name ?? '')
@@ -48,9 +49,10 @@ export default function QueuePage() {
   const listQuery = { search, class: className, order, cursor, limit: 25 }
   const jobs = useData<Searched<JobSummary>>(`${path}/jobs`, listQuery)
   const range = RANGES.find((one) => one === query.range) ?? '1h'
-  const minutes = Number.parseInt(range, 10) * 60
+  const minutes = spanOf(range).minutes ?? MOST_MINUTES_OF_WAITS
   const hours = t('metrics.hours', { n: minutes / 60 })
   const waits = useData<QueueWaits>(`${path}/waits`, { minutes }, { restMs: range === '1h' ? 0 : LONGEST_REST_MS })
+  const sizes = useData<QueueSizes>(`${path}/sizes`, spanOf(range), { restMs: LONGEST_REST_MS })
   const rows = rowsOf(jobs.data?.items ?? [])
   const again = useCallback(async () => {
     await Promise.all([reload(), jobs.reload()])
@@ -74,11 +76,12 @@ export default function QueuePage() {
       >
         {about.value?.readOnly === false && <AddJob queue={name} />}
         {queue && about.value?.readOnly === false && <QueueActions queue={queue} reload={again} />}
-        <Ranges path={path} range={range} of={RANGES} rest={{ search, class: className, order: query.order }} />
+        <Ranges path={path} range={range} rest={{ search, class: className, order: query.order }} />
       </Head>
       {error && <ErrorNote error={error} onRetry={reload} />}
       {queue && <Figures queue={queue} waits={waits.data} hours={hours} />}
       {!queue && !error && <EmptyTiles columns={5} />}
+      <SizesPanel sizes={sizes} range={range} />
       <div class="grid g11">
         <ClassesPanel queue={name} />
         <WaitsPanel waits={waits} hours={hours} />
