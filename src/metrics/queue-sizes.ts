@@ -85,6 +85,42 @@ export async function sizesOf(
   return [...points, ...recent.flatMap((at) => largestPoint(minutes, at))]
 }
 
+const FIVE_MINUTES = 5 * MINUTE
+const FIVES = 12
+
+/**
+ * Returns the largest sizes of queues in each five minutes of the last hour that is over, oldest first: of queues that had
+ * jobs. Null: no worker ran, or not all sizes are known.
+ */
+export async function sizesOfLastHour({ store }: Pick<AppPort, 'store'>, now: number): Promise<SizesOfHour> {
+  const end = now - (now % FIVE_MINUTES)
+  const from = end - FIVES * FIVE_MINUTES
+  const last = end - MINUTE
+  const texts = await store.metrics.queueSizes(1, timesUpTo(last, 1, FIVES * 5 + SAMPLES_A_BLOCK - 1))
+  const sizes = new Map<string, number>()
+  const found = new Map<string, number[]>()
+  const isKnown = new Array<boolean | undefined>(FIVES).fill(undefined)
+  for (const told of readTexts(texts)) {
+    if (told.isWhole) sizes.clear()
+    for (const [name, size] of told.sizes) sizes.set(name, size)
+    const five = Math.floor((told.at - from) / FIVE_MINUTES)
+    if (five < 0) continue
+    // The first text of five minutes counts for the queues that it leaves out, too.
+    const counted = isKnown[five] === undefined ? sizes : told.sizes
+    isKnown[five] = isKnown[five] !== false && !told.isCut
+    for (const [name, size] of counted) {
+      if (!(size > 0)) continue
+      const largest = found.get(name) ?? new Array<number>(FIVES).fill(0)
+      largest[five] = Math.max(largest[five] as number, size)
+      found.set(name, largest)
+    }
+  }
+  const shown = (largest: number[]) => largest.map((size, five) => (isKnown[five] || size > 0 ? size : null))
+  return new Map([...found].map(([name, largest]) => [name, shown(largest)]))
+}
+
+export type SizesOfHour = ReadonlyMap<string, (number | null)[]>
+
 function largestPoint(minutes: readonly SizePoint[], span: number): SizePoint[] {
   const sizes = minutes.filter(({ at }) => at >= span && at < span + TEN_MINUTES).map(({ size }) => size)
   return sizes.length > 0 ? [{ at: span, size: Math.max(...sizes) }] : []
@@ -193,7 +229,7 @@ export function sizesIn(texts: readonly Snapshot[], name: string): { at: number;
     if (kind === 'all' || kind === 'largest') {
       const where = text.indexOf(`\n${label} `)
       const size = where < 0 ? (kind === 'all' ? 0 : undefined) : sizeAt(text, label)
-      last = { at, size, line: where < 0 ? undefined : linesBefore(text, where) }
+      last = { at, size, line: where < 0 ? undefined : countNewlines(text, where) }
     } else if (last && kind === `since ${last.at}`) {
       const key = last.line ?? label
       last = { ...last, at, size: text.includes(`\n${key} `) ? sizeAt(text, key) : last.size }
@@ -206,34 +242,46 @@ export function sizesIn(texts: readonly Snapshot[], name: string): { at: number;
 /** Returns the largest size of each queue; undefined without a text that can be read. */
 export function largestOf(texts: readonly Snapshot[]): QueueSizeSums | undefined {
   const largest = new Map<string, number>()
-  let isCut = false
-  let last: { at: number; names: string[] } | undefined
-  let isEmpty = true
+  let isCut: boolean | undefined
+  for (const told of readTexts(texts)) {
+    isCut = isCut || told.isCut
+    for (const [name, size] of told.sizes) if (size > (largest.get(name) ?? 0)) largest.set(name, size)
+  }
+  return isCut === undefined ? undefined : cutSizes(largest, isCut)
+}
+
+interface Told {
+  at: number
+  isWhole: boolean
+  isCut: boolean
+  /** The sizes of all queues, or those that changed. An unknown size is NaN. */
+  sizes: [name: string, size: number][]
+}
+
+/** Yields what texts tell, except those that depend on a text that is missing. */
+function* readTexts(texts: readonly Snapshot[]): Generator<Told> {
+  let last: { at: number; isCut: boolean; names: string[] } | undefined
   for (const { at, text } of texts) {
     const kind = kindOf(text)
     const isWhole = kind === 'all' || kind === 'largest'
-    if (!isWhole && !(last && kind === `since ${last.at}`)) {
-      last = undefined
-      continue
-    }
-    isCut ||= kind === 'largest'
-    isEmpty = false
+    const before = last && kind === `since ${last.at}` ? last : undefined
+    last = undefined
+    if (!isWhole && !before) continue
     const entries = text.split('\n').slice(1, -1).map(entryOf)
-    const names: string[] = isWhole ? entries.map(([key]) => JSON.parse(key)) : (last?.names ?? [])
-    last = { at, names }
-    for (const [i, [key, size]] of entries.entries()) {
-      const name = isWhole ? names[i] : key.startsWith('"') ? JSON.parse(key) : names[Number(key)]
-      if (size > (largest.get(name) ?? 0)) largest.set(name, size)
-    }
+    const names: string[] = isWhole ? entries.map(([key]) => JSON.parse(key)) : (before?.names ?? [])
+    const isCut = isWhole ? kind === 'largest' : before?.isCut === true
+    const nameOf = (key: string, i: number): string =>
+      isWhole ? (names[i] as string) : key.startsWith('"') ? JSON.parse(key) : (names[Number(key)] as string)
+    last = { at, isCut, names }
+    yield { at, isWhole, isCut, sizes: entries.map(([key, size], i) => [nameOf(key, i), size]) }
   }
-  return isEmpty ? undefined : cutSizes(largest, isCut)
 }
 
 function kindOf(text: string): string {
   return text.slice(0, text.indexOf('\n'))
 }
 
-function linesBefore(text: string, end: number): number {
+function countNewlines(text: string, end: number): number {
   let n = 0
   for (let at = text.indexOf('\n'); at < end; at = text.indexOf('\n', at + 1)) n++
   return n

@@ -260,6 +260,11 @@ inBrowser('queues', (open) => {
     await page.goto(page.url().replace('/images', '/never'))
     await chart.waitFor()
     expect(await figuresAt(1 - 4.75 / 72)).toEqual(['Size: 0'])
+
+    // The list has the last hour of each queue.
+    await page.getByRole('link', { name: 'Queues' }).first().click()
+    const row = page.getByRole('table', { name: 'Queues' }).locator('tbody tr').filter({ hasText: 'images' })
+    await row.locator('svg.spark').waitFor()
   })
 
   test('a queue says when it will be empty, or by how much it grows', async () => {

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
+import { QueueSizeRecorder } from '#dist/metrics/queue-sizes.js'
 import { gate, until } from '../engine/bench.ts'
 import { type Api, api } from './api.ts'
 
 interface Changes {
   version: string
   whole: boolean
-  items: { name: string; size: number; paused: boolean; waitingSince: string | null }[]
+  items: { name: string; size: number; sizes: (number | null)[]; paused: boolean; waitingSince: string | null }[]
   removed: string[]
 }
 
@@ -49,6 +50,38 @@ test('the live queues are sent once as a whole, and then only those that have ch
   const missed = await changes(t, 'queues', first.version)
   expect([missed.whole, missed.items.map(({ name }) => name), missed.removed]).toEqual([false, ['b'], ['c']])
   expect((await changes(t, 'queues', missed.version)).items).toEqual([])
+})
+
+test('the live queues have the sizes of the last hour, and queues whose sizes are the same are not sent again', async () => {
+  const t = api()
+  const fiveMinutes = 300_000
+  const end = t.clock.now() - (t.clock.now() % fiveMinutes)
+  let time = 0
+  const report = (error: unknown) => {
+    throw error
+  }
+  const recorder = new QueueSizeRecorder({ store: t.hq.store, now: () => time, report })
+  const sampleAt = async (at: number) => {
+    time = at
+    await recorder.run()
+  }
+  await push(t, 'images')
+  await sampleAt(end - 12 * fiveMinutes)
+  await push(t, 'images')
+  await push(t, 'images')
+  await sampleAt(end - 11 * fiveMinutes)
+  await act(t, 'images', 'clear')
+  await push(t, 'images')
+  await sampleAt(end - 11 * fiveMinutes + 60_000)
+  await sampleAt(end - fiveMinutes)
+  await push(t, 'new')
+  const first = await changes(t, 'queues')
+  expect(first.items.map(({ name, sizes }) => [name, sizes])).toEqual([
+    ['images', [1, 3, ...new Array(9).fill(null), 1]],
+    ['new', []],
+  ])
+  await act(t, 'new', 'pause')
+  expect((await changes(t, 'queues', first.version)).items.map(({ name }) => name)).toEqual(['new'])
 })
 
 test('a client of another server gets the whole list', async () => {

@@ -82,7 +82,7 @@ export function trendOf<Point extends { at: string }>(
 const WIDE = 64
 const HIGH = 24
 
-function Spark({ values, like }: { values: (number | null)[]; like?: string }) {
+export function Spark({ values, like }: { values: (number | null)[]; like?: string }) {
   const known = values.filter((value) => value !== null)
   const [least, most] = [Math.min(...known), Math.max(...known)]
   const y = (value: number) => (most === least ? HIGH - 2 : HIGH - 2 - ((value - least) / (most - least)) * (HIGH - 4))

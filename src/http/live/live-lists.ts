@@ -3,6 +3,7 @@
 import type { Highkiq } from '../../app.ts'
 import { REUSED_MS, type StoreReads } from '../../inspect/store-reads.ts'
 import { cached } from '../../job/cached.ts'
+import { sizesOfLastHour } from '../../metrics/queue-sizes.ts'
 import { dateOf } from '../schemas/times.ts'
 import type { Made } from '../schemas.ts'
 import { ChangeLog, type Changes } from './change-log.ts'
@@ -15,11 +16,16 @@ type LiveProcess = Made<'LiveProcess'>
 /** The most queues of a process that are sent. */
 const MOST_QUEUES = 20
 
+/** How long the sizes of the last hour are reused: they change every five minutes. */
+const SIZES_MS = 60_000
+
 export function liveLists(hq: Highkiq, reads: StoreReads) {
+  const sizesOfHour = cached(SIZES_MS, () => sizesOfLastHour(hq, hq.now()))
   const queues = liveList(
     async () => {
       const { queues, now } = await reads.queues()
-      return (await servedQueues(reads, queues)).map((queue) => liveQueueOf(queue, now))
+      const [served, sizes] = await Promise.all([servedQueues(reads, queues), sizesOfHour()])
+      return served.map((queue) => liveQueueOf(queue, now, sizes.get(queue.name) ?? []))
     },
     ({ name }) => name,
   )
@@ -67,10 +73,10 @@ function liveList<Item>(read: () => Promise<Item[]>, keyOf: (item: Item) => stri
 }
 
 /** A time instead of a latency: it is the same as long as the queue has the same next job. */
-function liveQueueOf(queue: ServedQueue, now: number) {
+function liveQueueOf(queue: ServedQueue, now: number, sizes: (number | null)[]) {
   const { name, size, limited, backlog, paused, slots, maxLength, latency, serving } = queue
   const waitingSince = latency > 0 ? dateOf(Math.round(now - latency * 1000) / 1000) : null
   const figures = { size, limited, maxLength, backlog, slots, processes: serving.length }
-  const live: LiveQueue = { name, ...figures, waitingSince, paused }
+  const live: LiveQueue = { name, ...figures, sizes, waitingSince, paused }
   return live
 }

@@ -83,6 +83,10 @@ export const LiveQueue = s.object({
     'the most jobs that wait in it, as the apps of running workers set it; null: they set none',
   ),
   backlog: s.described(s.count, 'rows in the backlogs of tasks for this queue'),
+  sizes: s.described(
+    s.list(s.orNull(s.count)),
+    'the largest in each five minutes of the last hour that is over, oldest first; null: unknown; empty: no job waited',
+  ),
   waitingSince: s.described(s.orNull(s.time), 'since when its oldest job has waited; null when none waits'),
   paused: s.boolean,
   slots: s.described(s.count, 'the most jobs that its processes run at the same time'),

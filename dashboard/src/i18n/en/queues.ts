@@ -23,6 +23,7 @@ export const queues = {
   'queues.classesOf': { one: 'of the next {n} job', other: 'of the next {n} jobs' },
   'queues.classesNone': 'The queue is empty',
   'queues.since': 'Oldest since',
+  'queues.lastHour': 'Last hour',
   'queues.sizes': 'Size, last {hours}',
   'queues.sizesChart': 'Jobs that waited in the queue, from {from} to {to}',
   'queues.sizesOfMinute': 'at the start of each minute',

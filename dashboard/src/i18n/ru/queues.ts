@@ -34,6 +34,7 @@ export const queues: TextsOf<typeof english> = {
   },
   'queues.classesNone': 'Очередь пуста',
   'queues.since': 'Старейшее ждёт',
+  'queues.lastHour': 'За час',
   'queues.sizes': 'Размер за {hours}',
   'queues.sizesChart': 'Сколько заданий ждало в очереди, с {from} до {to}',
   'queues.sizesOfMinute': 'в начале каждой минуты',

@@ -24,6 +24,7 @@ export const queues: TextsOf<typeof english> = {
   'queues.classesOf': { other: '接下来的 {n} 个作业中' },
   'queues.classesNone': '队列为空',
   'queues.since': '最早等待',
+  'queues.lastHour': '最近一小时',
   'queues.sizes': '最近 {hours}的大小',
   'queues.sizesChart': '{from} 至 {to} 队列中等待的作业数',
   'queues.sizesOfMinute': '每分钟开始时的值',

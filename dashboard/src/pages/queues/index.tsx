@@ -10,6 +10,7 @@ import { Paging, pageOf } from '../../components/paging.tsx'
 import { FROM_THE_START, Search } from '../../components/search.tsx'
 import { Pill } from '../../components/status.tsx'
 import { type Column, Table } from '../../components/table.tsx'
+import { Spark } from '../../components/tile.tsx'
 import { WaitBar } from '../../components/wait.tsx'
 import { number } from '../../format/number.ts'
 import { duration, secondsSince } from '../../format/time.ts'
@@ -115,6 +116,12 @@ function columnsOf(
           {maxLength !== null && <span class="dim"> {t('queues.ofMost', { most: number(maxLength) })}</span>}
         </>
       ),
+    },
+    {
+      name: 'sizes',
+      title: t('queues.lastHour'),
+      class: 'num hide-s',
+      cell: ({ sizes, size }) => sizes.length > 0 && <Spark values={[...sizes, size]} like="enqueued" />,
     },
     {
       name: 'backlog',
