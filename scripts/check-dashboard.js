@@ -30,6 +30,12 @@ if (
   console.error('dist/dashboard has no script, no style sheet or not every language: npm run build')
   process.exit(1)
 }
+// The server inserts the mount path only into the page.
+const based = readdirSync(new URL('assets/', root)).filter((name) => read(`assets/${name}`).includes('/__base__'))
+if (based.length > 0) {
+  console.error(`these files of the dashboard contain the mount path, and work below no other: ${based.join(', ')}`)
+  process.exit(1)
+}
 // The overview is the first page for most: what it draws its charts with counts.
 const parts = {
   JavaScript: files.filter((path) => path.endsWith('.js')).reduce((sum, path) => sum + gzipped(path), 0),

@@ -26,8 +26,8 @@ export const PAGE_ROUTES: Route[] = [
     page: true,
     access: 'all',
     answers: { 200: { description: 'The file', content: {} } },
-    run({ server, base, path: { file = '' }, request }) {
-      if (!Object.hasOwn(assets, file)) return server.dashboard.file(base, file, request)
+    run({ server, path: { file = '' }, request }) {
+      if (!Object.hasOwn(assets, file)) return server.dashboard.file(file, request)
       const headers = { 'content-type': getMimeType(file) as string, 'cache-control': 'no-cache' }
       return new Response(assets[file], { headers })
     },

@@ -11,7 +11,7 @@ import { HighkiqError } from '../../job/errors.ts'
 import { packageFile } from '../../load/package.ts'
 import { HTML, plainPage } from './html-page.ts'
 
-/** The placeholder for the mount path in the files. */
+/** The placeholder for the mount path in the page. Its files name each other relative to themselves. */
 const PLACEHOLDER = '/__base__'
 
 const PACKED = new Set(['.js', '.css', '.json', '.map', '.txt', '.svg'])
@@ -24,22 +24,20 @@ const PACKERS: Record<string, (bytes: Buffer) => Promise<Buffer>> = {
   gzip: (bytes) => promisify(gzip)(bytes, { level: 9 }),
 }
 
-/** The built files for one mount path. */
-interface Edition {
-  index: Buffer
+/** The files of one build, which are the same for each mount path. */
+interface Build {
+  /** The page, with the placeholder. */
+  index: string
   files: ReadonlyMap<string, Buffer>
   /** The compressed files by encoding and name. */
   packed: Map<string, Promise<Buffer>>
 }
 
-/** The most mount paths in memory. */
-const MOST_EDITIONS = 10
-
 export class Dashboard {
   readonly #folder: string | undefined
-  /** The build time of `#editions`. */
+  /** The build time of `#build`. */
   #builtAt = 0
-  #editions = new Map<string, Promise<Edition>>()
+  #build: Promise<Build> | undefined
 
   /** @param folder of a build; default: the build of this package */
   constructor(folder?: string) {
@@ -48,10 +46,13 @@ export class Dashboard {
 
   /** Returns the page, which is the same for all addresses of the dashboard. */
   async page(base: string): Promise<Response> {
-    const edition = await this.#edition(base)
-    if (edition) {
+    const build = await this.#read()
+    if (build) {
       const headers = { 'content-type': HTML, 'cache-control': 'no-cache' }
-      return new Response(new Uint8Array(edition.index), { headers })
+      return new Response(
+        build.index.replaceAll(PLACEHOLDER, () => encodedBase(base)),
+        { headers },
+      )
     }
     const text = 'Run npm run build to create its files. The API works without them.'
     const page = plainPage('The dashboard is not built', text, base)
@@ -59,13 +60,13 @@ export class Dashboard {
   }
 
   /** Returns a file. @throws UNKNOWN_ROUTE */
-  async file(base: string, name: string, request: Request): Promise<Response> {
-    const edition = await this.#edition(base)
-    const bytes = edition?.files.get(name)
-    if (!edition || !bytes) throw new HighkiqError('UNKNOWN_ROUTE', `the dashboard has no file ${basename(name)}`)
+  async file(name: string, request: Request): Promise<Response> {
+    const build = await this.#read()
+    const bytes = build?.files.get(name)
+    if (!build || !bytes) throw new HighkiqError('UNKNOWN_ROUTE', `the dashboard has no file ${basename(name)}`)
     const canPack = PACKED.has(extname(name)) && bytes.length >= SMALL
     const encoding = canPack ? encodingOf(request.headers.get('accept-encoding') ?? '') : undefined
-    const body = encoding === undefined ? bytes : await packed(edition, encoding, name, bytes)
+    const body = encoding === undefined ? bytes : await packed(build, encoding, name, bytes)
     const headers = new Headers({
       'content-type': getMimeType(name) ?? 'application/octet-stream',
       // The name of a file changes with its content.
@@ -78,49 +79,44 @@ export class Dashboard {
   }
 
   /** Returns undefined when there is no build. @throws BUNDLED */
-  async #edition(base: string): Promise<Edition | undefined> {
+  async #read(): Promise<Build | undefined> {
     const folder = this.#folder ?? fileURLToPath(packageFile('dashboard/'))
     const built = await stat(join(folder, 'index.html')).catch(() => undefined)
     if (!built) return undefined
-    if (this.#builtAt !== built.mtimeMs || this.#editions.size >= MOST_EDITIONS) this.#editions = new Map()
-    this.#builtAt = built.mtimeMs
-    let edition = this.#editions.get(base)
-    if (!edition) {
-      edition = readEdition(folder, base)
-      this.#editions.set(base, edition)
-      edition.catch(() => this.#editions.delete(base))
+    if (!this.#build || this.#builtAt !== built.mtimeMs) {
+      const build = readBuild(folder)
+      this.#build = build
+      this.#builtAt = built.mtimeMs
+      build.catch(() => {
+        if (this.#build === build) this.#build = undefined
+      })
     }
-    return edition
+    return this.#build
   }
 }
 
-async function readEdition(folder: string, base: string): Promise<Edition> {
+async function readBuild(folder: string): Promise<Build> {
   const assets = join(folder, 'assets')
   const names = await readdir(assets).catch(() => [])
-  const read = async (name: string) => {
-    const bytes = await readFile(join(assets, name))
-    return [name, PACKED.has(extname(name)) ? based(bytes, base) : bytes] as const
-  }
-  const index = based(await readFile(join(folder, 'index.html')), base)
+  const read = async (name: string) => [name, await readFile(join(assets, name))] as const
+  const index = await readFile(join(folder, 'index.html'), 'utf8')
   return { index, files: new Map(await Promise.all(names.map(read))), packed: new Map() }
 }
 
 /** Compresses a file once. */
-function packed(edition: Edition, encoding: string, name: string, bytes: Buffer): Promise<Buffer> {
+function packed(build: Build, encoding: string, name: string, bytes: Buffer): Promise<Buffer> {
   const key = `${encoding} ${name}`
-  const made = edition.packed.get(key) ?? (PACKERS[encoding] as (typeof PACKERS)[string])(bytes)
-  edition.packed.set(key, made)
+  const made = build.packed.get(key) ?? (PACKERS[encoding] as (typeof PACKERS)[string])(bytes)
+  build.packed.set(key, made)
   return made
 }
 
-/** Inserts the mount path, encoded so that it can't end a string or a tag. */
-function based(bytes: Buffer, base: string): Buffer {
-  if (!bytes.includes(PLACEHOLDER)) return bytes
-  const path = base.replace(/[^\w\-./~%!$*+,;=:@]/g, (c) => {
+/** Encodes the mount path so that it can't end a string or a tag. */
+function encodedBase(base: string): string {
+  return base.replace(/[^\w\-./~%!$*+,;=:@]/g, (c) => {
     const code = encodeURIComponent(c)
     return code === c ? `%${c.charCodeAt(0).toString(16).toUpperCase()}` : code
   })
-  return Buffer.from(bytes.toString('utf8').replaceAll(PLACEHOLDER, path))
 }
 
 function encodingOf(accepted: string): string | undefined {
