@@ -28,6 +28,8 @@ export type CreateTask = TaskOptions & {
   id?: string
   /** Additional members of each row's payload. */
   members?: Partial<Payload>
+  /** Called just before the task is created. If it throws, no task is created. It may be called again. */
+  beforeCreate?: (() => Promise<void>) | undefined
   /** Called with the task's id once its first rows are stored. */
   started?: ((id: string) => void) | undefined
 }
@@ -54,6 +56,7 @@ export async function createTask(
     if (isFirst) {
       const spec = await specOf(app, payload, producer.token, options)
       await producer.join(spec.queue)
+      if (options.beforeCreate) await retryTransient(options.beforeCreate)
       await retryTransient(() => app.store.tasks.create(spec))
       created = true
     }

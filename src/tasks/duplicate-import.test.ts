@@ -101,3 +101,30 @@ test('an import whose process died before it created its task keeps its claim fo
   await expect(claim(remember, 'no task', 'second', MINUTE - 1)).rejects.toMatchObject({ details: { task: 'gone' } })
   await claim(remember, 'no task', 'third', MINUTE)
 })
+
+test('an import whose claim was taken because of a stepped clock creates no task; the other one does', async () => {
+  const remember = memory()
+  const slow = await claim(remember, 'no task', 'slow', 0)
+  const ahead = await claim(remember, 'no task', 'ahead', 2 * MINUTE)
+  await expect(slow.confirm()).rejects.toMatchObject({ code: 'ALREADY_IMPORTED', details: { task: 'ahead' } })
+  await ahead.confirm()
+  await slow.undo()
+  await expect(claim(remember, 'task', 'third', 0)).rejects.toMatchObject({ details: { task: 'ahead' } })
+})
+
+test('a claim from far ahead of the own clock counts as gone', async () => {
+  const remember = memory()
+  await claim(remember, 'no task', 'gone', 60 * MINUTE)
+  await claim(remember, 'no task', 'second', 0)
+})
+
+test('an import goes on when another one has claimed the bytes with allowDuplicate, and after a lost answer', async () => {
+  const remember = memory()
+  const first = await claim(remember, 'no task', 'first', 0)
+  const second = await claim(remember, 'no task', 'second', 1, { allowDuplicate: true })
+  await first.confirm()
+  await second.confirm()
+  const lost = await claimFile(storeOf(remember, 'no task'), { key: 'other', id: 'lost', now: () => 0 })
+  await remember('other', 'lost 0 5', 1, 'lost 0')
+  await lost.confirm()
+})

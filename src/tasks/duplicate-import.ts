@@ -19,52 +19,58 @@ interface ClaimOptions {
   allowDuplicate?: boolean
 }
 
+/** What the store keeps for the bytes. Times are milliseconds by the clock of the importing process. */
+interface Claim {
+  id: string
+  madeAt: number
+  renewedAt: number
+  /** Whether it replaced another claim with `allowDuplicate`. That one's import goes on. */
+  isDuplicate: boolean
+}
+
 /**
  * Claims the bytes of a file for a task that is about to be created. With `allowDuplicate` it claims them even when an earlier
  * task has them.
+ *
+ * The clocks of two processes may differ, and may be set. So an import may lose its claim while it prepares its task: `confirm`
+ * finds that out. A claim from far ahead of the own clock counts as gone, so that nobody waits until that time has come.
  * @throws ALREADY_IMPORTED with the earlier task's id
  */
 export async function claimFile(store: ClaimStore, options: ClaimOptions): Promise<FileClaim> {
   const { key, id, now, allowDuplicate = false } = options
-  const value = `${id} ${now()}`
+  const at = now()
+  const claim = { id, madeAt: at, renewedAt: at, isDuplicate: allowDuplicate }
+  const value = textOf(claim)
   let before: string | undefined
   let stored = await store.results.remember(key, value, DAY)
   while (stored !== null && stored !== value) {
-    // A claim holds the id of the task, the time when it was made, and the time of its last renewal.
-    const [earlier = '', at, renewedAt = at] = stored.split(' ')
-    const isStarting = now() - Number(renewedAt) < GONE_AFTER_MS
+    const earlier = readClaim(stored)
+    const isStarting = Math.abs(now() - earlier.renewedAt) < GONE_AFTER_MS
     // An import with a given id may be repeated: the claim is its own.
-    if (!allowDuplicate && earlier !== id && (isStarting || (await store.tasks.find(earlier)) !== null)) {
-      const hint = 'set allowDuplicate: true'
-      const message = `the same file was imported as task ${earlier}, at ${new Date(Number(at)).toISOString()}: look there, or ${hint}`
-      const about = { task: earlier, option: 'allowDuplicate', value: true, hint }
-      throw new HighkiqError('ALREADY_IMPORTED', message, about)
-    }
+    const isOther = !allowDuplicate && earlier.id !== id
+    if (isOther && (isStarting || (await store.tasks.find(earlier.id)) !== null)) throw alreadyImported(earlier)
     before = stored
     stored = await store.results.remember(key, value, DAY, stored)
   }
-  return new FileClaim(store, options, { value, before })
+  return new FileClaim(store, options, claim, before)
 }
 
-/** The claim of one import. It is renewed until the task exists, or until `end` or `undo`. */
+/** The claim of one import. It is renewed until `end`, `confirm` or `undo`. */
 export class FileClaim {
   readonly #store: ClaimStore
   readonly #options: ClaimOptions
-  readonly #made: string
+  readonly #claim: Claim
   readonly #before: string | undefined
   readonly #timer: NodeJS.Timeout
+  /** The text in the store, unless another import has claimed the bytes. */
   #value: string
-  #renewing: Promise<void> = Promise.resolve()
+  #renewing: Promise<unknown> = Promise.resolve()
 
-  constructor(
-    store: ClaimStore,
-    options: ClaimOptions,
-    { value, before }: { value: string; before: string | undefined },
-  ) {
+  constructor(store: ClaimStore, options: ClaimOptions, claim: Claim, before: string | undefined) {
     this.#store = store
     this.#options = options
-    this.#made = value
-    this.#value = value
+    this.#claim = claim
+    this.#value = textOf(claim)
     this.#before = before
     // A failed renewal is ignored, because the next one comes before the claim counts as gone.
     const renew = () => {
@@ -78,6 +84,17 @@ export class FileClaim {
     clearInterval(this.#timer)
   }
 
+  /**
+   * Renews the claim a last time, just before the task is created.
+   * @throws ALREADY_IMPORTED with the task of the import that has claimed the bytes since
+   */
+  async confirm(): Promise<void> {
+    this.end()
+    await this.#renewing
+    const other = await this.#renew()
+    if (other && !other.isDuplicate && !this.#claim.isDuplicate) throw alreadyImported(other)
+  }
+
   /** Undoes the claim, because the task was not created. */
   async undo(): Promise<void> {
     this.end()
@@ -86,16 +103,40 @@ export class FileClaim {
     await this.#store.results.remember(this.#options.key, then, seconds, this.#value)
   }
 
-  async #renew(): Promise<void> {
+  /** Stores the time of a renewal. Returns the claim of another import if that has the bytes now; the renewals end then. */
+  async #renew(): Promise<Claim | undefined> {
     const { key, id, now } = this.#options
-    if ((await this.#store.tasks.find(id)) !== null) {
-      this.end()
-      return
+    for (;;) {
+      const value = textOf({ ...this.#claim, renewedAt: now() })
+      const stored = await this.#store.results.remember(key, value, DAY, this.#value)
+      if (stored === null || stored === value) {
+        this.#value = value
+        return undefined
+      }
+      const there = readClaim(stored)
+      if (there.id !== id) {
+        this.end()
+        return there
+      }
+      // The answer to an earlier renewal was lost.
+      this.#value = stored
     }
-    const value = `${this.#made} ${now()}`
-    const stored = await this.#store.results.remember(key, value, DAY, this.#value)
-    if (stored === null || stored === value) this.#value = value
-    // Another import has claimed the bytes.
-    else this.end()
   }
+}
+
+/** The last two words are absent where they say nothing. */
+function textOf({ id, madeAt, renewedAt, isDuplicate }: Claim): string {
+  if (isDuplicate) return `${id} ${madeAt} ${renewedAt} duplicate`
+  return renewedAt === madeAt ? `${id} ${madeAt}` : `${id} ${madeAt} ${renewedAt}`
+}
+
+function readClaim(text: string): Claim {
+  const [id = '', madeAt, renewedAt = madeAt, duplicate] = text.split(' ')
+  return { id, madeAt: Number(madeAt), renewedAt: Number(renewedAt), isDuplicate: duplicate !== undefined }
+}
+
+function alreadyImported({ id, madeAt }: Claim): HighkiqError {
+  const hint = 'set allowDuplicate: true'
+  const message = `the same file was imported as task ${id}, at ${new Date(madeAt).toISOString()}: look there, or ${hint}`
+  return new HighkiqError('ALREADY_IMPORTED', message, { task: id, option: 'allowDuplicate', value: true, hint })
 }

@@ -175,8 +175,9 @@ export class Tasks {
       const digest = await file.digest()
       const key = `import:${job.name}:${digest}:${rest.sheet ?? ''}`
       if (digest) claim = await claimFile(store, { key, id, now, allowDuplicate })
+      const confirm = claim && (() => claim?.confirm())
       await this.#create(job, file.rows, {
-        ...given({ name: known.name }),
+        ...given({ name: known.name, beforeCreate: confirm }),
         ...given(rest, CREATE_NAMES),
         id,
         about: () => given({ ...aboutFile, encoding: encoding() }),

@@ -2,11 +2,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { BusinessFailure } from 'highkiq'
+import { BusinessFailure, type Highkiq } from 'highkiq'
 import { expect, test } from 'vitest'
 import { openFile } from '#dist/tasks/spreadsheet/file.js'
 import { workbookBytes } from '#dist/tasks/spreadsheet/workbook-writer.js'
 import { writeSpreadsheet } from '#dist/tasks/spreadsheet/write.js'
+import { gate } from '../engine/bench.ts'
 import { collect, newApp } from './bench.ts'
 
 const lines = [
@@ -114,6 +115,32 @@ test('the same bytes are refused with the id of the first task, unless allowDupl
   // A task may not be there because it is only being made.
   ahead = 61_000
   await hq.tasks.import(Row, file)
+})
+
+test('of two imports of the same bytes one makes a task, also when their clocks differ by minutes', async () => {
+  const { hq, url } = newApp()
+  const { hq: ahead } = newApp({ url, clock: { now: () => Date.now() + 120_000 } })
+  const file = Buffer.from('sku\na\n')
+  const { opened, open } = gate()
+  const validating = gate()
+  const validate = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: async (value: unknown) => {
+        validating.open()
+        await opened
+        return { value: value as object }
+      },
+    },
+  } as const
+  const rowOf = (app: Highkiq) => app.job('Row', async (_ctx, _row: object) => {})
+  const slow = hq.tasks.import(rowOf(hq), file, { validate })
+  await validating.opened
+  const quick = await ahead.tasks.import(rowOf(ahead), file)
+  open()
+  await expect(slow).rejects.toMatchObject({ code: 'ALREADY_IMPORTED', details: { task: quick.id } })
+  expect((await hq.tasks.list()).items).toHaveLength(1)
 })
 
 const GOODS = 'sku,name,price\na-1,Café à la crème,x\na-2,"Señor Nuñez, São João, où ça",2\n'
