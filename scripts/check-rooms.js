@@ -81,7 +81,7 @@ const ROOMS = {
   'worker/lease': ['job', 'store/contract', 'log/line', 'thread', ...PORT, 'worker/run'],
   'worker/loop': ['job', 'store/contract', 'events/job-event', ...PORT, 'worker/queue-order', 'worker/run'],
   'worker/lifecycle': ['job', 'store/contract', 'inspect/dead-set', 'inspect/process', 'worker'],
-  'tasks/spreadsheet': ['job'],
+  'tasks/spreadsheet': ['job', 'worker/lease/host'],
   tasks: ['job', 'store/contract', 'client', 'inspect', 'worker', 'i18n', 'tasks/spreadsheet', 'app/port'],
   ordered: ['job', 'store/contract', 'client', 'inspect', 'worker', 'app/port'],
   metrics: ['job', 'store/contract', 'inspect/stats', 'ordered/queue', 'worker', 'app/port'],

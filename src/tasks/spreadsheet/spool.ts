@@ -5,16 +5,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { HighkiqError, messageOf } from '../../job/errors.ts'
+import { COPY, copyPrefix, removeLeftCopies } from './left-copies.ts'
 import { type OpenSource, openSource } from './source.ts'
 
 /**
  * Copies a stream to a temporary file below `folder` (default: the system's folder for temporary files), which is removed
- * when it is closed. A path or Buffer is returned as it is.
+ * when it is closed. A path or Buffer is returned as it is. Also removes the copies that killed processes left there.
  * @throws INVALID_OPTION if the folder can't be written to; the error of the stream. No file is left then.
  */
 export async function spooled(source: OpenSource, folder = tmpdir()): Promise<OpenSource> {
   if (source.path !== undefined || source.bytes !== undefined) return source
-  const own = await mkdtemp(join(folder, 'highkiq-')).catch(async (error: unknown) => {
+  await removeLeftCopies(folder)
+  const own = await mkdtemp(join(folder, copyPrefix())).catch(async (error: unknown) => {
     await source.close()
     const hint = 'name a folder in the option artifacts'
     const message = `uploads can't be kept in ${JSON.stringify(folder)} (${messageOf(error)}): ${hint}`
@@ -22,7 +24,7 @@ export async function spooled(source: OpenSource, folder = tmpdir()): Promise<Op
   })
   const remove = () => rm(own, { recursive: true, force: true })
   try {
-    const path = join(own, 'upload')
+    const path = join(own, COPY)
     const hash = createHash('sha256')
     await pipeline(hashed(source.chunks(), hash), createWriteStream(path, { mode: 0o600 }))
     const file = await openSource(path)
