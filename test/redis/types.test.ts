@@ -204,6 +204,10 @@ const operations: Operation[] = [
   },
   { name: 'push: to a set', run: (w) => w.push([{ to: 'schedule', text: job('c'), score: 8 }]) },
   {
+    name: 'push: several to a set',
+    run: (w) => w.push([8, 9].map((score) => ({ to: 'schedule', text: job(score), score }) as const)),
+  },
+  {
     name: 'push: to queues and sets',
     inParts: true,
     run: (w) => w.push([toQueue('fresh', job('a')), toQueue('q', job('b')), { to: 'dead', text: job('c'), score: 8 }]),

@@ -6,8 +6,8 @@ import type { OrderedPush } from './ordered.ts'
 import type { TaskSpec } from './task-spec.ts'
 
 /**
- * The sets of jobs that are not in a queue, sorted by (score, text). A set has each text once: a job whose text is
- * there already, byte for byte, gets a space at its end. `limited:NAME` has the jobs that wait for room in a limit.
+ * The sets of jobs that are not in a queue, sorted by (score, text). Each job stays, also one that is pushed or moved there while
+ * the set has the same text, byte for byte: its text then gets white space at its end, so that the texts differ. `limited:NAME` has the jobs that wait for room in a limit.
  * `moving:ORIGIN:TASK` has the jobs of a frozen task that were in a queue (sorted by their order) or in another set.
  * `finished` has jobs that are done, for display; of those that end with the same text and score it keeps one.
  */

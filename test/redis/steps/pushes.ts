@@ -33,8 +33,13 @@ const EFFECT: EventEffect = {
 const KINDS: { name: string; match: Match; items: PushItem[] }[] = [
   { name: 'ready jobs', match: command('LPUSH'), items: [toQueue('p', job(0)), toQueue('p', job(0))] },
   {
-    name: 'scheduled jobs',
+    name: 'a scheduled job',
     match: command('ZADD'),
+    items: [{ to: 'schedule', text: job(1), score: 2e9 }],
+  },
+  {
+    name: 'scheduled jobs',
+    match: script('pushToSet'),
     items: [
       { to: 'schedule', text: job(1), score: 2e9 },
       { to: 'schedule', text: job(2), score: 2e9 },

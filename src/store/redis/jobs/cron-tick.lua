@@ -5,7 +5,7 @@
 --       skipped), due or "", number of locks of the unique job, and of each lock its name, end or "", suspicion (unique.lua),
 --       item (moves.lua).
 -- Returns "ok", "gone", or "held" or "refused" and the holder of the lock.
--- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots sets moves moves-open
 
 local entry, locks, lock = KEYS[2], KEYS[3], KEYS[number()]
 local expected, from, to, jid, due = text(), text(), text(), text(), text()

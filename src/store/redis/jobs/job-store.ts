@@ -1,5 +1,6 @@
 /** Pushes jobs, lists those of queues, and keeps the progress of iterable jobs in Sidekiq's hashes. pauses.ts has the pauses. */
 
+import type { Redis } from 'ioredis'
 import { HighkiqError, PushError } from '../../../job/errors.ts'
 import { baseQueue, HIGHEST_PRIORITY, isPriorityName, priorityName } from '../../../job/priority.ts'
 import type { PushStep } from '../../../job/push-steps.ts'
@@ -28,6 +29,9 @@ import { groupsOf, MAX_SCRIPT_JOBS, type PushGroup, type QueueItem } from './pus
 const MAX_COMMAND_JOBS = 250
 /** From this many jobs on, a transaction pushes them: a script takes half a microsecond a job to pass their texts on. */
 const MIN_COMMAND_JOBS = 50
+
+/** How ZADD NX answers for one text that the set has already. */
+const NOT_ADDED = 0
 
 /** The most lists that one script reads, so that others need not wait long for it. */
 const MAX_LISTS = 500
@@ -63,7 +67,7 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
   }
 
   #put(kind: PushGroup['kind'], items: readonly PushItem[], now: number): Promise<RefusedPush[]> | Promise<void> {
-    if (kind === 'plain') return this.#pushPlain(items)
+    if (kind === 'plain') return this.#pushPlain(items, now)
     if (kind === 'recorded') return this.#pushRecorded(items as readonly QueueItem[], now)
     if (kind === 'effects') return this.#pushWithEffects(items, now)
     if (kind === 'once') return this.#pushOnce(items, now)
@@ -119,7 +123,7 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
    * Sends the commands together, without a transaction: some may fail.
    * @throws PushError
    */
-  async #pushPlain(items: readonly PushItem[]): Promise<void> {
+  async #pushPlain(items: readonly PushItem[], now: number): Promise<void> {
     const queues = new Set<string>()
     const lists = new Map<string, { command: 'lpush' | 'rpush'; key: string; items: PushItem[] }>()
     const sets = new Map<string, Scored[]>()
@@ -158,18 +162,31 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
         for (const [key, entries] of sets) {
           for (const some of chunksOf(entries, ({ text }) => text.length, MAX_COMMAND_JOBS)) {
             sent.push(some)
-            all.push(client.zadd(key, ...some.flatMap(({ score, text }) => [score, text])))
+            all.push(this.#addToSet(client, key, some))
           }
         }
         return all
       },
       wakes ? this.keys.dueChannel : undefined,
     )
-    if (results.every(([error]) => !error)) return
-    const errors = results.map(([error]) => error)
     // The first command stores the names of queues, not jobs.
-    const [namesError, jobErrors] = queues.size > 0 ? [errors[0], errors.slice(1)] : [null, errors]
-    throw this.#partlyPushed(items.length, sent, jobErrors, namesError)
+    const namesError = queues.size > 0 ? results.shift()?.[0] : null
+    const errors = results.map(([error]) => error)
+    if (namesError || errors.some(Boolean)) throw this.#partlyPushed(items.length, sent, errors, namesError)
+    const twins = sent.filter((_, i) => results[i]?.[1] === NOT_ADDED)
+    if (twins.length === 0) return
+    await this.#pushWithEffects(twins.flat(), now).catch((thrown: Error) => {
+      const unstored = sent.map((some) => (twins.includes(some) ? thrown : null))
+      throw this.#partlyPushed(items.length, sent, unstored, null)
+    })
+  }
+
+  /** Adds jobs to a set. For one job the answer is NOT_ADDED when the set has its text already. */
+  #addToSet(client: Redis, key: string, some: readonly Scored[]): Promise<unknown> {
+    const [first] = some as [Scored]
+    if (some.length === 1) return client.zadd(key, 'NX', first.score, first.text)
+    const args = some.flatMap(({ score, text }) => [score, this.server.texts.write(text)])
+    return client.call(...this.server.main.scriptCall('EVAL', lua.pushToSet, [key], args))
   }
 
   /** Returns the error of a push of `n` jobs. `errors` are those of the commands that sent the jobs, null for none. */

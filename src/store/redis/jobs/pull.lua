@@ -6,7 +6,7 @@
 --       jobs are before it or "", item (moves.lua).
 -- Returns the answers as one text (o ok, g gone, f too far away for this script, e error), for at least one job and
 -- as many as there was time for; and the problems as lines.
--- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots sets moves moves-open
 
 -- No command removes an element of a list by its index. Elements are overwritten with this text, and then all of them
 -- are removed in one pass. No other client ever sees it.

@@ -8,7 +8,7 @@
 --       queue, most jobs of that, item (moves.lua).
 -- Returns of each job "" and "" or, if it was refused, the holder of its lock and when that was due; 0 and "" for a full
 -- queue.
--- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots sets moves moves-open
 
 local locks, seconds, lists, all = KEYS[2], number(), number(), {}
 refuse(wrong(locks, 'hash') or wrong(KEYS[3], 'hash'))

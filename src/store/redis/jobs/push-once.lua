@@ -3,7 +3,7 @@
 -- KEYS  1 is queues; then the keys that items name, and the key that remembers each job.
 -- ARGV  begin as in moves-open.lua; then come seconds for which a job is remembered, number of jobs; of each:
 --       number of the key that remembers it, item (moves.lua).
--- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots sets moves moves-open
 
 local seconds = number()
 local new, isNew = {}, {}

@@ -4,7 +4,7 @@
 -- ARGV  begin as in moves-open.lua; then come "1" (the jobs of the set wait for room in a limit) or "0", number of
 --       entries; of each: text, score, its queue, item (moves.lua).
 -- Returns the answers as one text (o ok, g gone, e error), and the problems as lines.
--- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots sets moves moves-open
 
 local set, isLimited = KEYS[2], text() == '1'
 refuse(wrong(set, 'zset') or wrong(KEYS[3], 'hash'))

@@ -4,7 +4,7 @@
 -- ARGV  begin as in moves-open.lua; then come transfer, number of the page, number of tasks whose sets get jobs, these tasks,
 --       number of items, and each item (moves.lua).
 -- Returns 1; 0 when this page is not held, or one of these tasks does not move.
--- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves items moves-open transfer-page
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots sets moves items moves-open transfer-page
 
 local page, jobs, transfer, n = KEYS[2], KEYS[3], text(), number()
 refuse(wrong(page, 'hash'))

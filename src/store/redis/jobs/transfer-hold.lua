@@ -5,7 +5,7 @@
 --       next, and below 0 before it), and how many; of each further key its name; number of jobs; of each: text, score, its
 --       queue if it waits for room in a limit or "".
 -- Returns the page that is held (transfer-page.lua).
--- include: arguments moves transfer-page
+-- include: arguments sets moves transfer-page
 
 -- As in pull.lua: taken elements are overwritten with this text, and then all of them are removed.
 local GONE = 'hk:gone'

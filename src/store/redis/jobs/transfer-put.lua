@@ -6,7 +6,7 @@
 --       which an iteration is kept, number of jobs; of each: number of the key of its iteration if it is cancelled or 0, jid, due or "", number of
 --       locks, and of each lock its name, end or "", suspicion (unique.lua); item (moves.lua).
 -- Returns what became of the page.
--- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves cancel transfer-outcome moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots sets moves cancel transfer-outcome moves-open
 
 local locks, pages, cancelled, newest = KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local page, kept, seconds = text(), number(), number()

@@ -3,7 +3,7 @@
 -- KEYS  1 is queues.
 -- ARGV  begin as in moves-open.lua; then come the effects as in moves.lua.
 -- Returns for each whether its member was open (1).
--- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots sets moves moves-open
 
 local effects = readEffects()
 for _, effect in ipairs(effects) do

@@ -3,7 +3,7 @@
 -- KEYS  1 is queues.
 -- ARGV  begin as in moves-open.lua; then comes the bid.
 -- Returns 1 if a job was waiting, else 0.
--- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots sets moves moves-open
 
 local bid = text()
 refuse(wrongBatch(bid))

@@ -9,7 +9,7 @@
 --       suspicion (unique.lua).
 -- Returns "ok", and of each member with locks "" and "" or, if its job was refused, the holder of its lock and when that was due;
 -- "exists" when the first new batch exists; or the reason of a refusal, the bid, the member and, for "held", the holder.
--- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves items moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots sets moves items moves-open
 
 local function depthOf(bid)
   return tonumber(redis.call('HGET', batchKey('hk:batch:' .. bid), 'depth') or 1)

@@ -2,7 +2,7 @@
 --
 -- KEYS  1 is queues; then the keys that effects name.
 -- ARGV  begin as in moves-open.lua; then come the effects (moves.lua).
--- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots sets moves moves-open
 
 local effects = readEffects()
 for _, effect in ipairs(effects) do

@@ -5,7 +5,7 @@
 -- ARGV  begin as in moves-open.lua; then come number of jobs; of each: base of its task, its queue, its id,
 --       createdAt, when it is due (ms), arguments, "1" if the job goes to a queue or "0", number of fields of the
 --       header, fields and values; item (moves.lua).
--- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots sets moves moves-open
 
 local singles = {}
 refuse(wrong(KEYS[2], 'set'))

@@ -4,7 +4,7 @@
 -- ARGV  begin as in moves-open.lua; then come number of jobs; of each: owner, numbers of the keys of leases,
 --       working and arriving, "ticket" or "arrival", ticket or text, item (moves.lua).
 -- Returns the answers as one text (o ok, g gone, e error), and the problems as lines.
--- include: arguments ledger backlog closing iteration cancellations record unique batches slots moves moves-open
+-- include: arguments ledger backlog closing iteration cancellations record unique batches slots sets moves moves-open
 
 -- A claimed lease has a negative stamp.
 local function remove(leases, owner, working, arriving, source, ticketOrText)

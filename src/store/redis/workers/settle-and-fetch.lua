@@ -21,7 +21,7 @@
 --       - what `fetch` returns;
 --       - the answers for started jobs as one text (o ok, s superseded), and those for groups of done rows and other
 --         settlements (o ok, g gone, e error).
--- include: arguments step ledger backlog closing iteration cancellations record unique batches slots moves finished-rows
+-- include: arguments step ledger backlog closing iteration cancellations record unique batches slots sets moves finished-rows
 
 -- Seconds: a request that is delayed for longer does nothing, because its connection is gone.
 local SETTLED_SECONDS = 3600
