@@ -126,6 +126,24 @@ test('a worker claims the lease of a dead process also while the store refuses t
   expect(t.errors).toMatchObject([{ error: { code: 'STORE_UNUSABLE' } }])
 })
 
+test('an idle worker runs the jobs of a dead worker in their order, however many they are', async () => {
+  const t = bench()
+  const ran = new Collector<number>()
+  const J = t.hq.job('J', (_ctx, n: number) => ran.add(n))
+  const { workers } = t.hq.store
+  const all = Array.from({ length: 350 }, (_, n) => n)
+  await J.performBulk(all.map((n) => [n]))
+  await workers.join('dead', { queues: ['default'], seconds: 60, host: 'elsewhere\n1 1' })
+  for (let n = all.length; n > 0; ) {
+    const fetch = { queues: ['default'], n }
+    const { fetched } = await workers.settleAndFetch('dead', { now: Date.now(), started: [], settlements: [], fetch })
+    n -= fetched.length
+  }
+  await t.work({ leaseSeconds: 1, concurrency: 1 })
+  expect(await workers.claim('dead')).toBe(true)
+  expect(await ran.atLeast(all.length)).toEqual(all)
+})
+
 test('jobs of the next dead process are rescued while an onDeath handler never answers, and a stop logs what it drops', async () => {
   const t = bench()
   const deaths = new Collector<string>()

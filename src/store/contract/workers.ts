@@ -102,6 +102,10 @@ export interface OrphanedJob extends FetchedJob {
   owner: string
 }
 
+/** The most jobs, and characters of their texts, that `rescue` moves in one step. */
+export const RESCUE_JOBS = 2000
+export const RESCUE_CHARACTERS = 32_000_000
+
 /** Moves an orphaned job. */
 export type Rescue = Omit<OrphanedJob, 'text'> & Move
 
@@ -213,10 +217,15 @@ export interface WorkerStore {
   claim(owner: string, condition?: ClaimCondition): Promise<boolean>
   /**
    * Returns jobs of claimed owners, to be moved to the front in this order. Newest first per owner and queue, so that
-   * they keep their order. Those that `waitForJobs` fetched may be moved first, so they end up after the others.
+   * they keep their order. Those that `waitForJobs` fetched may be moved first, so they end up after the others. Returns at
+   * most `limit` jobs, and no further one once their texts have `characters`.
    */
-  orphaned(limit: number): Promise<OrphanedJob[]>
-  /** Moves orphaned jobs. Atomic per job. `gone`: another worker has rescued it, or the owner is not claimed. */
+  orphaned(limit: number, characters?: number): Promise<OrphanedJob[]>
+  /**
+   * Moves orphaned jobs. Atomic per job. `gone`: another worker has rescued it, or the owner is not claimed. Consecutive jobs
+   * of one owner and queue are moved in one step, up to RESCUE_JOBS with RESCUE_CHARACTERS: in several steps a worker could
+   * fetch the newest, which are moved first, before the others.
+   */
   rescue(items: Rescue[], now: number): Promise<SwapAnswer[]>
   /** Returns what the lease thread needs; null: the main thread renews. */
   renewer(): Renewer | null

@@ -11,7 +11,7 @@ import { HighkiqError, hasCode } from '../../job/errors.ts'
 import { type Payload, readPayload } from '../../job/payload.ts'
 import { allAmong, clearCancellations, jidsOf } from '../../job/rows.ts'
 import { within } from '../../job/wait.ts'
-import type { Lease, OrphanedJob, Rescue } from '../../store/contract.ts'
+import { type Lease, type OrphanedJob, RESCUE_CHARACTERS, RESCUE_JOBS, type Rescue } from '../../store/contract.ts'
 import { LeaderLock, Periodic } from '../background-service.ts'
 import { definitionOf, type Engine, effectsOf } from '../engine.ts'
 import type { Outcome } from '../plugin.ts'
@@ -19,7 +19,6 @@ import { crashOf, keepCrashedOut } from '../run/crash.ts'
 import { keepOutcome } from '../run/results.ts'
 import { isProcessGone, thisHost } from './host.ts'
 
-const PAGE = 100
 /** The number of checks in the time of one lease. */
 const CHECKS = 5
 /** At most this part of a lease counts from one check to the next: a worker that was frozen saw nothing in that time. */
@@ -197,11 +196,13 @@ export class Rescuer extends Periodic {
   async #rescueOrphaned(): Promise<void> {
     const { store, log, now } = this.#engine
     // Jobs that the store refuses must not block the others.
-    const refused = new Set<string>()
+    const refused = new Map<string, OrphanedJob>()
     const keyOf = ({ owner, queue, ticket }: { owner: string; queue: string; ticket: string }) =>
       `${owner} ${queue} ${ticket}`
     for (;;) {
-      const orphaned = (await store.workers.orphaned(PAGE + refused.size)).filter((one) => !refused.has(keyOf(one)))
+      const refusedCharacters = [...refused.values()].reduce((sum, { text }) => sum + text.length, 0)
+      const all = await store.workers.orphaned(RESCUE_JOBS + refused.size, RESCUE_CHARACTERS + refusedCharacters)
+      const orphaned = all.filter((one) => !refused.has(keyOf(one)))
       if (orphaned.length === 0) break
       const rescues = await this.#rescuesOf(orphaned)
       const answers = await store.workers.rescue(rescues, now())
@@ -210,7 +211,7 @@ export class Rescuer extends Periodic {
         // Two workers may do this at the same time: only the one that moved the job reports its end.
         if (answer === 'ok' && rescue.to) await this.#reportCrashedOut(rescue.queue, rescue.to)
         if (answer === 'ok' && !rescue.to) await this.#keepCancelled(orphaned[i] as OrphanedJob)
-        if (answer === 'error') refused.add(keyOf(rescue))
+        if (answer === 'error') refused.set(keyOf(rescue), orphaned[i] as OrphanedJob)
       }
       const rescued = answers.filter((answer) => answer === 'ok').length
       if (rescued > 0) log.warn({ jobs: rescued, owner: orphaned[0]?.owner }, 'rescued jobs of a process that died')

@@ -1,6 +1,7 @@
 import { expect } from 'vitest'
 import type { Entry } from '#dist/store/contract.js'
-import { type Bench, type Case, NOW, sure } from '../bench.ts'
+import { type Bench, type Case, NOW, sure, toQueue } from '../bench.ts'
+import { longJob, MANY, startsWithOldest } from '../workers/in-order.ts'
 
 /** Reading job sets. */
 export const jobSets: Case[] = [
@@ -75,6 +76,39 @@ export const jobSets: Case[] = [
       expect(await t.store.jobSets.page('dead', { after: { score: 5.5, text: 'x' }, limit: 2 })).toEqual([last])
       expect(await t.store.jobSets.page('dead', { after: { score: 7, text: 'x' }, limit: 2 })).toEqual([])
       expect(await t.store.jobSets.page('dead', { after: { score: 3, text: 'x' }, limit: 1 })).toEqual([first])
+    },
+  },
+  {
+    name: 'of equal texts that are pushed to a set each stays, together and one by one, also with another time',
+    async run(t) {
+      const text = t.job(1)
+      const item = (score: number) => ({ to: 'schedule', text, score }) as const
+      await t.store.jobs.push([item(5)], NOW)
+      await t.store.jobs.push([item(5)], NOW)
+      await t.store.jobs.push([item(9)], NOW)
+      await t.store.jobs.push([item(5), { to: 'schedule', text: t.job(2), score: 7 }, item(5)], NOW)
+      const entries = await t.store.jobSets.page('schedule', { limit: 9 })
+      expect(entries.map(({ score }) => score)).toEqual([5, 5, 5, 5, 7, 9])
+      expect(entries.filter(({ score }) => score !== 7).map((entry) => entry.text.trimEnd())).toEqual(
+        Array(5).fill(text),
+      )
+      expect(new Set(entries.filter(({ score }) => score === 5).map((entry) => entry.text)).size).toBe(4)
+      expect(entries.map((entry) => entry.text)).toContain(text)
+      const swaps = entries.map((entry) => ({ ...entry, to: null }))
+      expect(await t.store.jobSets.swap('schedule', swaps, NOW)).toEqual(entries.map(() => 'ok'))
+      expect(await t.store.jobSets.size('schedule')).toBe(0)
+    },
+  },
+  {
+    name: 'jobs that leave a set for the front of a queue in one call start in their order',
+    async run(t) {
+      const jobs = Array.from({ length: MANY }, (_, n) => ({ text: longJob(t, n), score: n }))
+      await t.store.jobs.push(
+        jobs.map((entry) => ({ to: 'retry', ...entry })),
+        NOW,
+      )
+      const swaps = jobs.map((entry) => ({ ...entry, to: toQueue('q', entry.text, 'front') })).reverse()
+      await startsWithOldest(t, longJob(t, 0), () => t.store.jobSets.swap('retry', swaps, NOW))
     },
   },
   {

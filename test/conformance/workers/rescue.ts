@@ -1,6 +1,15 @@
 import { expect } from 'vitest'
-import type { FetchedJob, Lease, Renewer, Settlement, Store } from '#dist/store/contract.js'
+import {
+  type FetchedJob,
+  type Lease,
+  RESCUE_CHARACTERS,
+  RESCUE_JOBS,
+  type Renewer,
+  type Settlement,
+  type Store,
+} from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, release, requestOf, retry, sure, textsOf, toQueue, until } from '../bench.ts'
+import { longJob, MANY, startsWithOldest } from './in-order.ts'
 
 /** Leases, and the rescue of the jobs of dead owners. */
 export const rescue: Case[] = [
@@ -314,6 +323,29 @@ export const rescue: Case[] = [
     },
   },
   {
+    name: 'jobs of one owner and queue are rescued in one step, so that an idle worker starts with the oldest',
+    async run(t) {
+      const owner = await fullOwner(t)
+      await t.store.workers.claim(owner)
+      const orphaned = await t.store.workers.orphaned(RESCUE_JOBS, RESCUE_CHARACTERS)
+      expect(orphaned).toHaveLength(MANY)
+      const items = orphaned.map(({ text, ...job }) => ({ ...job, to: toQueue('q', text, 'front') }))
+      await startsWithOldest(t, longJob(t, 0), () => t.store.workers.rescue(items, NOW))
+    },
+  },
+  {
+    name: 'a page of orphaned jobs ends once their texts are long enough',
+    async run(t) {
+      const owner = await fullOwner(t)
+      await t.store.workers.claim(owner)
+      const page = (characters: number) => t.store.workers.orphaned(9, characters)
+      expect(await page(1)).toHaveLength(1)
+      expect(await page(5000)).toHaveLength(1)
+      expect(textsOf(await page(12_000))).toEqual([MANY - 1, MANY - 2, MANY - 3].map((n) => longJob(t, n)))
+      expect(await page(1_000_000)).toHaveLength(9)
+    },
+  },
+  {
     name: 'rescuing a job of an owner that was not claimed answers gone',
     async run(t) {
       await t.push('q', t.job(1))
@@ -460,6 +492,14 @@ export async function rescueAll(store: Store, page = 100): Promise<void> {
       NOW,
     )
   }
+}
+
+/** Returns an owner that has fetched MANY long jobs. */
+async function fullOwner(t: Bench): Promise<string> {
+  await t.push('q', ...Array.from({ length: MANY }, (_, n) => longJob(t, n)))
+  const owner = await t.owner()
+  for (let n = MANY; n > 0; ) n -= (await t.fetch(owner, 'q', n)).length
+  return owner
 }
 
 async function leaseOf(t: Bench, owner: string): Promise<Lease> {

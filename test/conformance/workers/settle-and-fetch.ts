@@ -1,5 +1,7 @@
 import { expect } from 'vitest'
+import type { FetchedJob } from '#dist/store/contract.js'
 import { type Case, done, NOW, release, retry, textsOf, toQueue } from '../bench.ts'
+import { longJob, MANY, startsWithOldest } from './in-order.ts'
 
 /** Settling and fetching: one step of a worker. */
 export const settleAndFetch: Case[] = [
@@ -12,6 +14,19 @@ export const settleAndFetch: Case[] = [
       expect(textsOf(await t.fetch(two, 'q', 5))).toEqual([t.job(2)])
       expect(await t.fetch(one, 'q', 5)).toEqual([])
       expect(await t.store.metrics.totals()).toMatchObject({ enqueued: 0, fetched: 2, processed: 0 })
+    },
+  },
+  {
+    name: 'jobs that go back to the front of their queue in one step are in their order for an idle worker',
+    async run(t) {
+      await t.push('q', ...Array.from({ length: MANY }, (_, n) => longJob(t, n)))
+      const owner = await t.owner()
+      const fetched: FetchedJob[] = []
+      while (fetched.length < MANY) fetched.push(...(await t.fetch(owner, 'q', MANY - fetched.length)))
+      const settlements = fetched.toReversed().map((one) => release(one))
+      await startsWithOldest(t, longJob(t, 0), async () => {
+        expect((await t.settleAndFetch(owner, { settlements })).settled).toEqual(settlements.map(() => 'ok'))
+      })
     },
   },
   {

@@ -41,14 +41,27 @@ SELECT queue.name AS queue, fetched.queue AS "queueId", position, fetch_number A
 FROM hk.fetched AS fetched JOIN hk.queue AS queue ON queue.id = fetched.queue
 WHERE fetched.owner = (SELECT id FROM hk.owner WHERE name = $1 AND claimed = 0) ORDER BY fetched.queue, position;
 
--- orphaned: returns jobs of claimed owners, newest first within each queue, because each goes in front of the one before.
+-- orphaned: returns jobs of claimed owners, newest first within each queue, because each goes in front of the one before. At most $1,
+-- and none behind texts of $2 bytes.
+WITH newest AS (
+  SELECT fetched.owner, fetched.queue, position, octet_length(text)::bigint AS bytes
+  FROM hk.owner AS owner JOIN hk.fetched AS fetched ON fetched.owner = owner.id
+  WHERE owner.claimed = 1 ORDER BY fetched.queue, position DESC LIMIT $1
+), counted AS (
+  SELECT owner, queue, position, sum(bytes) OVER (ORDER BY queue, position DESC ROWS UNBOUNDED PRECEDING) - bytes AS before FROM newest
+)
 SELECT owner.name AS owner, queue.name AS queue, fetched.queue AS "queueId", position, fetch_number AS "fetchNumber", text
-FROM hk.owner AS owner JOIN hk.fetched AS fetched ON fetched.owner = owner.id JOIN hk.queue AS queue ON queue.id = fetched.queue
-WHERE owner.claimed = 1 ORDER BY fetched.queue, position DESC LIMIT $1;
+FROM counted JOIN hk.fetched AS fetched USING (owner, queue, position)
+JOIN hk.owner AS owner ON owner.id = fetched.owner JOIN hk.queue AS queue ON queue.id = fetched.queue
+WHERE before < $2::bigint ORDER BY fetched.queue, position DESC;
 
--- rescue: deletes one job of a claimed owner.
-DELETE FROM hk.fetched
-WHERE owner = (SELECT id FROM hk.owner WHERE name = $1 AND claimed = 1) AND queue = $2 AND position = $3 AND fetch_number = $4 RETURNING owner;
+-- rescue: deletes jobs of claimed owners, and returns the indexes of those that they had, from 1.
+DELETE FROM hk.fetched AS fetched
+USING unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS rescued (owner, queue, position, fetch_number, nth)
+JOIN hk.owner AS owner ON owner.name = rescued.owner AND claimed = 1
+WHERE fetched.owner = owner.id AND fetched.queue = rescued.queue AND fetched.position = rescued.position
+AND fetched.fetch_number = rescued.fetch_number
+RETURNING nth;
 
 -- deleteOld: deletes owners that were claimed more than $1 ms ago and have no jobs.
 DELETE FROM hk.owner AS owner

@@ -11,7 +11,7 @@ import {
   type WorkerStore,
 } from '../../contract.ts'
 import { settleOneByOne } from '../../sql/settle-one-by-one.ts'
-import { applyEach, move } from '../jobs/moves.ts'
+import { applyAll, moveAll } from '../jobs/moves.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import { Queues, queueAt } from '../queues/queues.ts'
 import { parseTicket, ticketOf } from '../queues/tickets.ts'
@@ -128,26 +128,34 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
     })
   }
 
-  readonly orphaned: WorkerStore['orphaned'] = (limit) => {
+  readonly orphaned: WorkerStore['orphaned'] = (limit, characters = Number.MAX_SAFE_INTEGER) => {
     type Row = { owner: string; queue: string; queueId: number; position: number; fetchNumber: number; text: string }
     return this.server.read(async (db) =>
-      (await db.all<Row>(sql.owner.orphaned, limit)).map(({ owner, queue, queueId, position, fetchNumber, text }) => ({
-        owner,
-        queue: queueAt(queue, position),
-        ticket: ticketOf({ queue: queueId, position, fetchNumber }),
-        text,
-      })),
+      (await db.all<Row>(sql.owner.orphaned, limit, characters)).map(
+        ({ owner, queue, queueId, position, fetchNumber, text }) => ({
+          owner,
+          queue: queueAt(queue, position),
+          ticket: ticketOf({ queue: queueId, position, fetchNumber }),
+          text,
+        }),
+      ),
     )
   }
 
   readonly rescue: WorkerStore['rescue'] = (items, now) =>
-    applyEach(this.server, items, now, async (db, ledgers, { owner, ticket, to, effects }) => {
-      const parts = parseTicket(ticket)
-      if (!parts) return 'gone'
-      const { queue, position, fetchNumber } = parts
-      if (!(await db.first(sql.owner.rescue, owner, queue, position, fetchNumber))) return 'gone'
-      await move(db, ledgers, to, effects)
-      return 'ok'
+    applyAll(this.server, items, now, async (db, ledgers, some) => {
+      // No job has the position of a malformed ticket.
+      const parts = some.map(({ ticket }) => parseTicket(ticket) ?? { queue: 0, position: 0, fetchNumber: 0 })
+      const removed = await db.all<{ nth: number }>(
+        sql.owner.rescue,
+        some.map(({ owner }) => owner),
+        parts.map(({ queue }) => queue),
+        parts.map(({ position }) => position),
+        parts.map(({ fetchNumber }) => fetchNumber),
+      )
+      const isRemoved = some.map(() => false)
+      for (const { nth } of removed) isRemoved[nth - 1] = true
+      return moveAll(db, ledgers, some, isRemoved)
     })
 
   readonly renewer: WorkerStore['renewer'] = () => ({

@@ -3,15 +3,13 @@
 import { queueOfJob } from '../../../job/priority.ts'
 import type { Entry, JobSetStore, SetName, Swap, SwapAnswer } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
-import { chunksOf, pairs } from '../server/chunks.ts'
+import { chunksOf, IN_ORDER, pairs } from '../server/chunks.ts'
 import { type Server, StorePart } from '../server/server.ts'
 import type { Texts } from '../server/texts.ts'
 import { FinishedJobs } from './finished-jobs.ts'
 
 /** The most entries that one script moves, and that one removes. */
 const MAX_SWAPS = 100
-/** The most limited jobs that one script moves. The newest is moved first, and workers may fetch it before the next script. */
-const MAX_LIMITED_SWAPS = 1100
 const MAX_PRUNED = 1000
 
 export class JobSets extends StorePart implements JobSetStore {
@@ -44,7 +42,9 @@ export class JobSets extends StorePart implements JobSetStore {
     const answers: SwapAnswer[] = []
     const isLimited = set.startsWith('limited:')
     const keys = [this.keys.set(set), this.keys.limitedQueues]
-    for (const some of chunksOf(swaps, ({ text }) => 2 * text.length, isLimited ? MAX_LIMITED_SWAPS : MAX_SWAPS)) {
+    const toFront = swaps.some(({ to }) => to?.to === 'queue' && to.end === 'front')
+    const [most, length] = toFront ? [IN_ORDER.count, IN_ORDER.length] : [MAX_SWAPS]
+    for (const some of chunksOf(swaps, ({ text }) => 2 * text.length, most, length)) {
       const moved = await this.server.moveJobs(lua.swap, now, keys, some, (call) => {
         call.add(isLimited ? 1 : 0, some.length)
         for (const { text, score, to, effects } of some) {

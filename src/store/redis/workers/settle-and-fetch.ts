@@ -22,14 +22,14 @@ import { packOf } from '../jobs/finished-jobs.ts'
 import type { Pauses } from '../jobs/pauses.ts'
 import { lua } from '../lua.generated.ts'
 import { type Call, tasksOf } from '../server/call.ts'
-import { chunksOf } from '../server/chunks.ts'
+import { chunksOf, IN_ORDER } from '../server/chunks.ts'
 import type { Connection } from '../server/connection.ts'
 import type { Server } from '../server/server.ts'
 import type { Texts } from '../server/texts.ts'
 import { MAX_QUEUES, type Owner, rangesOf, reserveTickets, serverTicket, sortByQueue } from './owner.ts'
 import { contentOf, MAX_ITEMS, type Part, type PartContent, type PartQueue, type Pending } from './part-content.ts'
 
-/** One script settles or fetches at most this many bytes of jobs. */
+/** One script settles or fetches at most this many bytes of jobs, except of those that go to the front of their queues. */
 const MAX_BYTES = 1_000_000
 /** Up to this many bytes the texts of an answer are slices of one string. */
 const MAX_SHARED_BYTES = 100_000
@@ -120,7 +120,8 @@ export class SettleAndFetchScript {
    */
   *#parts(owner: Owner, { started, settlements, fetch }: SettleAndFetch, n: number): Generator<Part> {
     const lengthOf = (i: number) => weightOf(settlements[i] as Settlement)
-    const endings = [...chunksOf([...settlements.keys()], lengthOf, MAX_ITEMS)]
+    const bounds = settlements.some(goesToFront) ? IN_ORDER : { count: MAX_ITEMS, length: MAX_BYTES }
+    const endings = [...chunksOf([...settlements.keys()], lengthOf, bounds.count, bounds.length)]
     const begun = [...started.keys()].filter((i) => !hasOnlyRecords(started[i] as Started))
     let records = recordsIn(started.filter(hasOnlyRecords))
     const beginnings = [...chunksOf(begun, () => 0, MAX_ITEMS)]
@@ -379,6 +380,14 @@ function textsOf(texts: Texts, joined: Buffer, lengths: readonly number[]): stri
 
 /** The weight of an effect: a settlement of many rows weighs as much as one of many texts. */
 const CHARACTERS_OF_AN_EFFECT = MAX_BYTES / MAX_ITEMS
+
+function goesToFront({ move, also = [] }: Settlement): boolean {
+  return isFront(move) || also.some(({ to }) => isFront(to))
+}
+
+function isFront(to: Settlement['move']): boolean {
+  return to?.to === 'queue' && to.end === 'front'
+}
 
 function weightOf(settlement: Settlement): number {
   const { move, effects = [], also = [] } = settlement

@@ -32,10 +32,21 @@ DELETE FROM hk_fetched WHERE owner = ? AND queue = ? AND position IN (SELECT val
 -- settleRange: deletes fetched jobs of an owner, from one position to another.
 DELETE FROM hk_fetched WHERE owner = ? AND queue = ? AND position BETWEEN ? AND ?;
 
--- orphaned: returns jobs of claimed owners, newest first within each queue, because each goes in front of the one before.
-SELECT owner.name AS owner, queue.name AS queue, fetched.queue AS queueId, position, text
-FROM hk_owner AS owner JOIN hk_fetched AS fetched ON fetched.owner = owner.id JOIN hk_queue AS queue ON queue.id = fetched.queue
-WHERE owner.claimed = 1 ORDER BY fetched.queue, position DESC LIMIT ?;
+-- orphaned: returns jobs of claimed owners, newest first within each queue, because each goes in front of the one before. At most so
+-- many, and none behind texts of so many characters.
+WITH newest AS (
+  SELECT fetched.owner, fetched.queue, position, length(text) AS characters
+  FROM hk_owner AS owner JOIN hk_fetched AS fetched ON fetched.owner = owner.id
+  WHERE owner.claimed = 1 ORDER BY fetched.queue, position DESC LIMIT ?
+), counted AS (
+  SELECT owner, queue, position,
+  SUM(characters) OVER (ORDER BY queue, position DESC ROWS UNBOUNDED PRECEDING) - characters AS before FROM newest
+)
+SELECT owner.name AS owner, queue.name AS queue, counted.queue AS queueId, counted.position, text
+FROM counted JOIN hk_fetched AS fetched
+ON fetched.owner = counted.owner AND fetched.queue = counted.queue AND fetched.position = counted.position
+JOIN hk_owner AS owner ON owner.id = counted.owner JOIN hk_queue AS queue ON queue.id = counted.queue
+WHERE before < ? ORDER BY counted.queue, counted.position DESC;
 
 -- rescue: deletes one job of a claimed owner.
 DELETE FROM hk_fetched

@@ -93,10 +93,10 @@ export class SqliteWorkerStore extends SqliteArea implements WorkerStore {
     })
   }
 
-  readonly orphaned: WorkerStore['orphaned'] = (limit) => {
+  readonly orphaned: WorkerStore['orphaned'] = (limit, characters = Number.MAX_SAFE_INTEGER) => {
     type Row = { owner: string; queue: string; queueId: number; position: number; text: string }
     return this.file.read((db) =>
-      db.all<Row>(sql.owner.orphaned, limit).map(({ owner, queue, queueId, position, text }) => ({
+      db.all<Row>(sql.owner.orphaned, limit, characters).map(({ owner, queue, queueId, position, text }) => ({
         owner,
         queue: queueAt(queue, position),
         ticket: ticketOf(queueId, position),
