@@ -74,8 +74,9 @@ test('a rate gives out all its starts, and says when the next one has room', () 
       const rate = openRate(limit({ window }), state, now)
       for (; rate.room > 0; taken++) rate.reserve(rate.start)
       state = String(rate)
-      expect(rate.next).toBeGreaterThan(now)
-      now = rate.next
+      const next = rate.nextFor(rate.room + 1)
+      expect(next).toBeGreaterThan(now)
+      now = next
     }
     const seconds = (now - first) / SECOND
     expect(seconds).toBeGreaterThan(97)
@@ -88,12 +89,32 @@ test('a clock that was set back by a year delays nobody for longer than a period
     const late = openRate(limit({ window }), '', 400 * 86_400 * SECOND)
     while (late.room > 0) late.reserve(late.start)
     const early = openRate(limit({ window }), String(late), 35 * 86_400 * SECOND)
-    expect(early.next - 35 * 86_400 * SECOND).toBeLessThan(1.05 * SECOND)
+    expect(early.nextFor(early.room + 1) - 35 * 86_400 * SECOND).toBeLessThan(1.05 * SECOND)
   }
 })
 
 test('a state that is no state counts as an unused one', () => {
   for (const window of ['smooth', 'fixed', 'sliding'] as const) {
     expect(openRate(limit({ window }), 'garbage 1 x', 5 * SECOND).room).toBeGreaterThan(0)
+  }
+})
+
+test('called jobs keep their room until they start, for five seconds, or until a check that was not planned', () => {
+  for (const own of [limit({ burst: 10 }), limit({ window: 'sliding' }), limit({ window: 'fixed' })]) {
+    const now = 100 * SECOND
+    const planned = now + 50_000
+    const first = openRate(own, '', now)
+    expect(first.roomOfWaiting(now)).toBe(10)
+    expect(first.call(10)).toBeGreaterThan(now)
+    first.planCheck(planned)
+    const at = (time: number) => openRate(own, String(first), time)
+    expect(at(planned).roomOfWaiting(planned)).toBe(0)
+    expect(at(planned).room).toBe(10)
+    expect(at(planned).roomOfWaiting(planned - 1)).toBe(10)
+    expect(at(now + 5 * SECOND).roomOfWaiting(planned)).toBe(10)
+    const starting = at(planned)
+    for (let n = 0; n < 10; n++) starting.reserve(starting.start)
+    expect([starting.roomOfWaiting(planned), starting.room]).toEqual([0, 0])
+    expect(String(starting)).not.toContain('called')
   }
 })

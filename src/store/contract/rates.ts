@@ -3,37 +3,116 @@
  * from which on it has its whole burst again. That of a window are pairs: the first start of a bucket, and the number of its
  * starts. A state from ahead of the clock, which was set back, or of a slower rate than now, is moved to the latest time that it
  * can mean.
+ *
+ * Behind it a state may have the word `called` and three numbers: the number of waiting jobs that were called (moved to their
+ * queues, because there was room for them) and have not started; until when they count; and the time of the next check. Their room
+ * is not given to other waiting jobs. When the limit is checked at another time, a called job may have ended without a start, and
+ * they count no more.
  */
 
-import { type Limit, SLIDING_BUCKETS, START_AHEAD_MS } from './limits.ts'
+import { type Limit, SLIDING_BUCKETS, SLOT_CHECK_MS, START_AHEAD_MS } from './limits.ts'
 
 const AHEAD = START_AHEAD_MS * 1000
+/** For so long called jobs count. */
+const CALLED_FOR = SLOT_CHECK_MS * 1000
 
 export interface Rate {
   /** Whether the state was ahead of what it can mean. Save it as it is now, or it is moved on with the clock for ever. */
   readonly wasAhead: boolean
   /** The number of attempts that may start by now + START_AHEAD_MS. */
   readonly room: number
-  /** When one more has room. */
-  readonly next: number
+  /** Returns when so many attempts have room. */
+  nextFor(n: number): number
   /** After this time the state has no use. */
   readonly until: number
   /** The earliest time of the next start. */
   readonly start: number
   /** Gives out one start at a time, which is not before `start` and at most START_AHEAD_MS ahead. */
   reserve(at: number): void
+  /** Returns how many waiting jobs have room beside the called ones. `checkAt` is the time for which this check was planned. */
+  roomOfWaiting(checkAt: number | null): number
+  /** Notes that so many waiting jobs are called. Returns when another one may have room. */
+  call(n: number): number
+  /** Notes the time of the next check. */
+  planCheck(at: number): void
   toString(): string
 }
 
 /** Reads the state of a limit with a rate; '' is that of a limit that was not used. */
 export function openRate(limit: Limit, state: string, now: number): Rate {
-  const numbers = (state.match(/\d+/g) ?? []).map(Number)
-  return limit.window === 'smooth' ? new SmoothRate(limit, numbers, now) : new WindowRate(limit, numbers, now)
+  const [starts = '', called = ''] = state.split('called')
+  const rate =
+    limit.window === 'smooth'
+      ? new SmoothRate(limit, numbersIn(starts), now)
+      : new WindowRate(limit, numbersIn(starts), now)
+  rate.readCalled(numbersIn(called))
+  return rate
+}
+
+function numbersIn(text: string): number[] {
+  return (text.match(/\d+/g) ?? []).map(Number)
+}
+
+/** The called jobs of a rate. */
+abstract class RateWithCalled implements Rate {
+  protected readonly now: number
+  #called = 0
+  #countUntil = 0
+  #checkAt = 0
+
+  constructor(now: number) {
+    this.now = now
+  }
+
+  abstract readonly wasAhead: boolean
+  abstract readonly room: number
+  abstract readonly start: number
+  abstract nextFor(n: number): number
+  protected abstract readonly startsUntil: number
+  protected abstract readonly starts: string
+  protected abstract addStart(at: number): void
+
+  readCalled([called = 0, until = 0, checkAt = 0]: number[]): void {
+    // A time that is too far ahead is from before the clock was set back.
+    if (until <= this.now || until > this.now + CALLED_FOR) return
+    this.#called = called
+    this.#countUntil = until
+    this.#checkAt = checkAt
+  }
+
+  get until(): number {
+    return this.#called > 0 ? Math.max(this.startsUntil, this.#countUntil) : this.startsUntil
+  }
+
+  reserve(at: number): void {
+    this.addStart(at)
+    if (this.#called > 0) this.#called--
+  }
+
+  roomOfWaiting(checkAt: number | null): number {
+    if (checkAt !== this.#checkAt) this.#called = 0
+    return Math.max(this.room - this.#called, 0)
+  }
+
+  call(n: number): number {
+    this.#called += n
+    if (n > 0) this.#countUntil = Math.ceil(this.now + CALLED_FOR)
+    const next = this.nextFor(this.#called + 1)
+    return this.#called > 0 ? Math.min(next, this.#countUntil) : next
+  }
+
+  planCheck(at: number): void {
+    this.#checkAt = at
+  }
+
+  toString(): string {
+    if (this.#called === 0) return this.starts
+    return `${this.starts} called ${this.#called} ${this.#countUntil} ${this.#checkAt}`
+  }
 }
 
 /** The generic cell rate algorithm. */
-class SmoothRate implements Rate {
-  readonly #now: number
+class SmoothRate extends RateWithCalled {
   readonly #interval: number
   /** How far the position of a start in the sequence may be ahead of the start itself. */
   readonly #tolerance: number
@@ -42,7 +121,7 @@ class SmoothRate implements Rate {
   readonly wasAhead: boolean
 
   constructor({ count, per, burst }: Limit, [place = 0]: number[], now: number) {
-    this.#now = now
+    super(now)
     this.#interval = (per * 1000) / count
     this.#tolerance = (burst - 1) * this.#interval
     const last = now + AHEAD + burst * this.#interval
@@ -52,34 +131,33 @@ class SmoothRate implements Rate {
   }
 
   get room(): number {
-    const ahead = this.#now + AHEAD + this.#tolerance - this.#position
+    const ahead = this.now + AHEAD + this.#tolerance - this.#position
     return ahead < 0 ? 0 : Math.floor(ahead / this.#interval) + 1
   }
 
-  get next(): number {
-    return this.#position + this.room * this.#interval - this.#tolerance - AHEAD
+  nextFor(n: number): number {
+    return this.#position + (n - 1) * this.#interval - this.#tolerance - AHEAD
   }
 
-  get until(): number {
+  protected get startsUntil(): number {
     return Math.ceil(this.#position)
   }
 
   get start(): number {
-    return Math.max(this.#position - this.#tolerance, this.#now)
+    return Math.max(this.#position - this.#tolerance, this.now)
   }
 
-  reserve(at: number): void {
+  protected addStart(at: number): void {
     this.#position = Math.max(this.#position, at) + this.#interval
   }
 
-  toString(): string {
-    return String(this.until)
+  protected get starts(): string {
+    return String(this.startsUntil)
   }
 }
 
-class WindowRate implements Rate {
+class WindowRate extends RateWithCalled {
   readonly #count: number
-  readonly #now: number
   /** The time from the first start of a bucket to its last one. */
   readonly #width: number
   /** The time from the first start of a bucket until its starts do not count any more. */
@@ -89,8 +167,8 @@ class WindowRate implements Rate {
   wasAhead = false
 
   constructor({ count, per, window }: Limit, numbers: number[], now: number) {
+    super(now)
     this.#count = count
-    this.#now = now
     this.#width = window === 'fixed' ? per * 1000 : Math.ceil((per * 1000) / SLIDING_BUCKETS)
     this.#span = window === 'fixed' ? this.#width : per * 1000 + this.#width
     for (let i = 0; i + 1 < numbers.length; i += 2) {
@@ -106,26 +184,33 @@ class WindowRate implements Rate {
     return Math.max(this.#count - this.#used, 0)
   }
 
-  get next(): number {
-    return (this.#buckets[0]?.[0] ?? this.#now) + this.#span
+  nextFor(n: number): number {
+    let room = this.room
+    if (room >= n) return this.now
+    for (const [first, starts] of this.#buckets) {
+      room += starts
+      if (room >= n) return first + this.#span
+    }
+    // The jobs that start now have used their room until then.
+    return this.now + this.#span
   }
 
-  get until(): number {
-    return (this.#buckets.at(-1)?.[0] ?? this.#now) + this.#span
+  protected get startsUntil(): number {
+    return (this.#buckets.at(-1)?.[0] ?? this.now) + this.#span
   }
 
   get start(): number {
-    return this.#now
+    return this.now
   }
 
-  reserve(at: number): void {
+  protected addStart(at: number): void {
     const last = this.#buckets.at(-1)
     if (last && at < last[0] + this.#width) last[1]++
     else this.#buckets.push([at, 1])
     this.#used++
   }
 
-  toString(): string {
+  protected get starts(): string {
     return this.#buckets.flat().join(' ')
   }
 }

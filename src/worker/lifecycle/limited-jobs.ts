@@ -25,7 +25,7 @@ const PROCESSES_MS = 1000
 const PASS_MS = 60_000
 /** After a long pass through jobs of blocked queues, that time is this many times as long as the pass. */
 const PASS_FACTOR = 20
-/** When a check found only jobs of blocked queues and has not read them all, the next one follows after this time. */
+/** After this time the next check follows one that found fewer jobs than have room, or has not read all jobs of blocked queues. */
 const READ_ON_MS = 100
 
 type Mover = Pick<Engine, 'store' | 'now'>
@@ -130,7 +130,9 @@ export class LimitedJobs {
     }
     if (!hasMoved) return this.#readTo.has(name) ? READ_ON_MS : BLOCKED_MS
     // The moved jobs get this time to start before the other jobs with room follow.
-    return isCut ? SLOT_CHECK_MS : null
+    if (isCut) return SLOT_CHECK_MS
+    // The room that is left is for the next jobs that wait.
+    return answers.filter((answer) => answer === 'ok').length < room ? READ_ON_MS : null
   }
 
   /**

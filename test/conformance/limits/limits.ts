@@ -9,7 +9,7 @@ import type {
   SetLimit,
   Settlement,
 } from '#dist/store/contract.js'
-import { type Bench, type Case, NOW } from '../bench.ts'
+import { type Bench, type Case, NOW, pause, until } from '../bench.ts'
 
 const HOST = 'machine\n1\n1'
 const HOUR = 3_600_000
@@ -329,6 +329,22 @@ export const limits: Case[] = [
         await settle(t, 'o', await fetched(t, 'o'), null, [{ ...release('o', 'dropped'), limit: limit.name }])
         expect((await t.store.limits.due(9)).limits).toEqual(room)
       }
+    },
+  },
+  {
+    name: 'jobs that were called for the room of a burst keep it until they start, and then the next ones have room',
+    async run(t) {
+      await join(t, 'o')
+      const limit = rate(36_000, { burst: 5 })
+      for (let n = 0; n < 9; n++) await wait(t, 'o', limit, n, n)
+      expect((await t.store.limits.due(9)).limits).toEqual([{ name: limit.name, room: 5 }])
+      for (let n = 0; n < 2; n++) {
+        // `due` of no limits says when the next check is, and checks none.
+        await pause(((await t.store.limits.due(0)).nextMs ?? 0) + 2)
+        expect((await t.store.limits.due(9)).limits).toEqual([])
+      }
+      expect(granted(await acquire(t, 'o', '12345', limit))).toBe('+++++')
+      await until('the next job has room', async () => (await t.store.limits.due(9)).limits.length > 0)
     },
   },
   {

@@ -130,13 +130,17 @@ export class LimitCall {
     const limit = withNumbers(JSON.parse(stored.spec as string), stored.numbers)
     const free = limit.max > 0 ? Math.max(limit.max - used, 0) : Number.POSITIVE_INFINITY
     const rate = limit.count > 0 ? this.#rateOf(limit) : undefined
-    const room = Math.min(free, waiting, rate?.room ?? waiting)
+    const rateRoom = rate?.roomOfWaiting(stored.nextCheck) ?? waiting
+    const room = Math.min(free, waiting, rateRoom)
+    const nextOfRate = rate?.call(room) ?? 0
     // Without a free slot the next one that is released ends the wait.
     const ms = room === free && room < waiting ? SLOT_CHECK_MS : SHORTEST_CHECK_MS
-    const next = rate && rate.room === room ? rate.next : 0
-    const at = Math.min(Math.max(this.now + ms * 1000, next), this.now + LONGEST_CHECK_MS * 1000)
-    stored.nextCheck = Math.ceil(at)
+    const next = room === rateRoom ? nextOfRate : 0
+    const at = Math.ceil(Math.min(Math.max(this.now + ms * 1000, next), this.now + LONGEST_CHECK_MS * 1000))
+    rate?.planCheck(at)
+    stored.nextCheck = at
     this.#changed.add(stored)
+    if (rate) this.#changedRates.add(stored)
     return room
   }
 
@@ -222,7 +226,7 @@ export class LimitCall {
   /** Returns the time until the rate of a limit has room; 0: it has. */
   #msUntilStart(limit: Limit): number {
     const rate = this.#rateOf(limit)
-    return rate.room === 0 ? Math.max((rate.next - this.now) / 1000, 1) : 0
+    return rate.room === 0 ? Math.max((rate.nextFor(1) - this.now) / 1000, 1) : 0
   }
 
   #acquireSlot(limit: Limit, holder: string): void {

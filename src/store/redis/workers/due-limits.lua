@@ -23,14 +23,18 @@ for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', micros, 'LIMI
   names[#names + 1] = name
 end
 
--- Returns how many of the waiting jobs have room, and the time of the next check.
-local function check(limit, waiting)
-  local free, room, next = freeSlots(limit, KEYS[1]), rateRoom(limit)
+-- Returns how many of the waiting jobs have room, and the time of the next check. `checkAt` is the time of this one.
+local function check(limit, waiting, checkAt)
+  local free, room = freeSlots(limit, KEYS[1]), roomOfWaiting(limit, checkAt)
   local n = math.min(free, room, waiting)
   -- Without a free slot the next one that is freed ends the wait.
   local at = micros + (n == free and n < waiting and SLOT_CHECK or SHORTEST_CHECK)
-  if n == room then at = math.max(at, next) end
-  return n, math.min(at, micros + LONGEST_CHECK)
+  if limit.count > 0 then
+    local next = callWaiting(limit, n)
+    if n == room then at = math.max(at, next) end
+  end
+  limit.checkAt = math.ceil(math.min(at, micros + LONGEST_CHECK))
+  return n, limit.checkAt
 end
 
 local limits = {}
@@ -47,9 +51,9 @@ for _, limit in ipairs(limits) do
     redis.call('ZREM', KEYS[3], name)
     if not isSound or redis.call('ZCARD', limit.slots) == 0 then redis.call('HDEL', KEYS[2], name) end
   else
-    local n, at = check(limit, size)
+    local n, at = check(limit, size, tonumber(redis.call('ZSCORE', KEYS[3], name)))
     saveRate(limit)
-    redis.call('ZADD', KEYS[3], string.format('%d', math.ceil(at)), name)
+    redis.call('ZADD', KEYS[3], string.format('%d', at), name)
     if n > 0 then
       answer[#answer + 1] = name
       answer[#answer + 1] = n

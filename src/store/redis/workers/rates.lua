@@ -4,6 +4,11 @@
 -- sliding). The state of a smooth rate is one number: the time from which on it has its whole burst again. That of a window
 -- are pairs: the first start of a bucket, and the number of its starts. A state from ahead of the clock, which was set back, or of
 -- a slower rate than now, is moved to the latest time that it can mean. It must be saved then, or it moves on with the clock.
+--
+-- Behind it a state may have the word `called` and three numbers: the number of waiting jobs that were called (moved to their
+-- queues, because there was room for them) and have not started; until when they count; and the time of the next check. Their room
+-- is not given to other waiting jobs. When the limit is checked at another time, a called job may have ended without a start, and
+-- they count no more.
 
 -- START_AHEAD_MS, SLOT_CHECK_MS, LONGEST_CHECK_MS, SHORTEST_CHECK_MS and SLIDING_BUCKETS of the contract.
 local AHEAD, SLOT_CHECK, LONGEST_CHECK, SHORTEST_CHECK, BUCKETS = 20000, 5000000, 60000000, 10000, 100
@@ -50,8 +55,12 @@ end
 local function openRate(limit)
   if limit.opened then return end
   limit.opened = true
-  local numbers = {}
-  for n in string.gmatch(redis.call('GET', limit.rate) or '', '%d+') do numbers[#numbers + 1] = tonumber(n) end
+  local numbers, state = {}, redis.call('GET', limit.rate) or ''
+  for n in string.gmatch(string.match(state, '^[%d ]*'), '%d+') do numbers[#numbers + 1] = tonumber(n) end
+  local called, countUntil, checkAt = string.match(state, 'called (%d+) (%d+) (%d+)$')
+  limit.called, limit.countUntil, limit.checkAt = tonumber(called) or 0, tonumber(countUntil) or 0, tonumber(checkAt)
+  -- A time that is too far ahead is from before the clock was set back.
+  if limit.countUntil <= micros or limit.countUntil > micros + SLOT_CHECK then limit.called = 0 end
   if limit.window == 'smooth' then
     limit.interval = limit.per / limit.count
     limit.tolerance = (limit.burst - 1) * limit.interval
@@ -75,23 +84,47 @@ local function openRate(limit)
   end
 end
 
--- Returns how many attempts may start by the end of AHEAD, and when one more has room.
+-- Returns how many attempts may start by the end of AHEAD.
 local function rateRoom(limit)
-  if limit.count == 0 then return math.huge, 0 end
+  if limit.count == 0 then return math.huge end
   openRate(limit)
-  if limit.buckets then
-    local first = limit.buckets[1]
-    return math.max(limit.count - limit.used, 0), (first and first[1] or micros) + limit.span
-  end
+  if limit.buckets then return math.max(limit.count - limit.used, 0) end
   local ahead = micros + AHEAD + limit.tolerance - limit.position
-  local room = ahead < 0 and 0 or math.floor(ahead / limit.interval) + 1
-  return room, limit.position + room * limit.interval - limit.tolerance - AHEAD
+  return ahead < 0 and 0 or math.floor(ahead / limit.interval) + 1
+end
+
+-- Returns when so many attempts have room.
+local function timeOfRoom(limit, n)
+  if not limit.buckets then return limit.position + (n - 1) * limit.interval - limit.tolerance - AHEAD end
+  local room = limit.count - limit.used
+  if room >= n then return micros end
+  for _, bucket in ipairs(limit.buckets) do
+    room = room + bucket[2]
+    if room >= n then return bucket[1] + limit.span end
+  end
+  -- The jobs that start now have used their room until then.
+  return micros + limit.span
+end
+
+-- Returns how many waiting jobs have room beside the called ones. `checkAt` is the time for which this check was planned.
+local function roomOfWaiting(limit, checkAt)
+  local room = rateRoom(limit)
+  if limit.count == 0 then return room end
+  if checkAt ~= limit.checkAt then limit.called = 0 end
+  return math.max(room - limit.called, 0)
+end
+
+-- Notes that so many waiting jobs are called. Returns when another one may have room.
+local function callWaiting(limit, n)
+  limit.called, limit.changed = limit.called + n, true
+  if n > 0 then limit.countUntil = micros + SLOT_CHECK end
+  local next = timeOfRoom(limit, limit.called + 1)
+  return limit.called > 0 and math.min(next, limit.countUntil) or next
 end
 
 -- Returns the microseconds until the rate has room; 0: it has.
 local function timeUntilStart(limit)
-  local room, next = rateRoom(limit)
-  return room > 0 and 0 or math.max(next - micros, 1000)
+  return rateRoom(limit) > 0 and 0 or math.max(timeOfRoom(limit, 1) - micros, 1000)
 end
 
 -- Returns the earliest time of the next start.
@@ -102,7 +135,7 @@ end
 -- Gives out one start at a time, which is not before the earliest one and at most AHEAD ahead.
 local function reserveStart(limit, at)
   if limit.count == 0 then return end
-  limit.changed = true
+  limit.changed, limit.called = true, math.max(limit.called - 1, 0)
   if not limit.buckets then
     limit.position = math.max(limit.position, at) + limit.interval
     return
@@ -121,9 +154,14 @@ local function saveRate(limit)
   local state, ends = {}, limit.position
   if limit.buckets then
     for i, bucket in ipairs(limit.buckets) do state[i] = string.format('%d %d', bucket[1], bucket[2]) end
-    ends = limit.buckets[#limit.buckets][1] + limit.span
+    local last = limit.buckets[#limit.buckets]
+    ends = (last and last[1] or micros) + limit.span
   else
     state[1] = string.format('%d', math.ceil(ends))
+  end
+  if limit.called > 0 then
+    state[#state + 1] = string.format('called %d %d %d', limit.called, limit.countUntil, limit.checkAt or 0)
+    ends = math.max(ends, limit.countUntil)
   end
   redis.call('SET', limit.rate, table.concat(state, ' '), 'PX', math.max(math.ceil((ends - micros) / 1000), 1))
 end

@@ -46,7 +46,7 @@ DELETE FROM hk_job_set WHERE name = ? AND size = 0;
 
 -- due: returns the limits to check now; their names are in their specs, because drivers cut a column at NUL. A time too far
 -- ahead is from an earlier start of the machine.
-SELECT spec FROM hk_job_limit WHERE next_check <= ?1 OR next_check > ?2 ORDER BY next_check LIMIT ?3;
+SELECT spec, next_check AS nextCheck FROM hk_job_limit WHERE next_check <= ?1 OR next_check > ?2 ORDER BY next_check LIMIT ?3;
 
 -- nextCheck: returns the time of the next check.
 SELECT min(next_check) AS nextCheck FROM hk_job_limit WHERE next_check IS NOT NULL;

@@ -155,7 +155,7 @@ function holderOf(owner: string, ticket: string): string {
   return `${owner} ${ticket}`
 }
 
-function dueSpecs(db: Database, now: number, n: number): { spec: string }[] {
+function dueSpecs(db: Database, now: number, n: number): { spec: string; nextCheck: number }[] {
   return db.all(sql.limit.due, now, now + LONGEST_CHECK_MS * 1000, n)
 }
 
@@ -168,9 +168,9 @@ function checkDue(db: Database, n: number): DueLimits {
   const call = new LimitCall(db)
   db.run(sql.limit.dropRates, call.now)
   const limits: DueLimits['limits'] = []
-  for (const { spec } of dueSpecs(db, call.now, n)) {
+  for (const { spec, nextCheck } of dueSpecs(db, call.now, n)) {
     const limit = call.limitOf(JSON.parse(spec))
-    const room = call.checkWaiting(limit)
+    const room = call.checkWaiting(limit, nextCheck)
     if (room > 0) limits.push({ name: limit.name, room })
   }
   call.save()
@@ -234,8 +234,8 @@ class LimitCall {
     }
   }
 
-  /** Returns how many of the waiting jobs have room, and plans the next check. */
-  checkWaiting(limit: Limit): number {
+  /** Returns how many of the waiting jobs have room, and plans the next check. `checkAt` is the time of this one. */
+  checkWaiting(limit: Limit, checkAt: number): number {
     const { name } = limit
     const waiting = this.#db.get(JobSets).size(`limited:${name}`)
     if (waiting === 0) {
@@ -246,12 +246,16 @@ class LimitCall {
     }
     const free = limit.max > 0 ? this.#freeSlots(limit) : Number.POSITIVE_INFINITY
     const rate = limit.count > 0 ? this.#rateOf(limit) : undefined
-    const room = Math.min(free, waiting, rate?.room ?? waiting)
+    const rateRoom = rate?.roomOfWaiting(checkAt) ?? waiting
+    const room = Math.min(free, waiting, rateRoom)
+    const nextOfRate = rate?.call(room) ?? 0
     // Without a free slot the next one that is released ends the wait.
     const ms = room === free && room < waiting ? SLOT_CHECK_MS : SHORTEST_CHECK_MS
-    const next = rate && rate.room === room ? rate.next : 0
-    const at = Math.min(Math.max(this.now + ms * 1000, next), this.now + LONGEST_CHECK_MS * 1000)
-    this.#db.run(sql.limit.setCheck, Math.ceil(at), name)
+    const next = room === rateRoom ? nextOfRate : 0
+    const at = Math.ceil(Math.min(Math.max(this.now + ms * 1000, next), this.now + LONGEST_CHECK_MS * 1000))
+    rate?.planCheck(at)
+    if (rate) this.#changed.add(name)
+    this.#db.run(sql.limit.setCheck, at, name)
     return room
   }
 
@@ -273,7 +277,7 @@ class LimitCall {
   /** Returns the time until the rate of a limit has room; 0: it has. */
   msUntilStart(limit: Limit): number {
     const rate = this.#rateOf(limit)
-    return rate.room === 0 ? Math.max((rate.next - this.now) / 1000, 1) : 0
+    return rate.room === 0 ? Math.max((rate.nextFor(1) - this.now) / 1000, 1) : 0
   }
 
   #acquireSlot(limit: Limit, owner: number, holder: string): void {
