@@ -104,6 +104,7 @@ test.each<[unknown, string]>([
   ['\ud83d', 'has half of a surrogate pair, which is no character: pass its toWellFormed()'],
   ['x\udc0e', 'has half of a surrogate pair, which is no character: pass its toWellFormed()'],
   [match, 'is an array with the extra property "index": pass [...array]'],
+  [Object.assign(Array(5000).fill(1), { x: 1 }), 'is an array with the extra property "x": pass [...array]'],
 ])('refuses %s', (value, says) => {
   const about = { code: 'INVALID_ARGS', status: 400, details: { path: 'args[1]', job: 'SyncJob' } }
   expect(refusalOf([1, value])).toMatchObject({ name: 'HighkiqError', ...about, message: `SyncJob: args[1] ${says}` })

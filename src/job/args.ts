@@ -3,13 +3,16 @@
  * that Ruby's parser refuses or misreads, because Ruby would lose such a job.
  */
 
-import { types } from 'node:util'
+import { isDeepStrictEqual, types } from 'node:util'
 import { HighkiqError, messageOf } from './errors.ts'
 import { FIRST_TOO_LONG } from './json.ts'
 
 /** The deepest nesting of a whole job that Ruby's JSON parser reads: its `max_nesting`. */
 export const MOST_LEVELS = 100
 export const TOO_DEEP = `is nested deeper than the ${MOST_LEVELS} levels that Ruby reads of a whole job (98 inside args): pass flatter data, or an id to load it by`
+
+/** From this many elements on the names of an array's properties are not listed. */
+const MANY_ELEMENTS = 1000
 
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u
 
@@ -110,7 +113,9 @@ function checkElements(array: unknown[], holders: object[], trail: Key[], most: 
     check(element, holders, trail, most)
     trail.pop()
   }
-  // There are no holes, so any further key is a name.
+  // There are no holes, so any further key is a name. The names of a million indexes would take much memory, and a copy has no
+  // other names.
+  if (array.length > MANY_ELEMENTS && isDeepStrictEqual(array, array.slice())) return
   const keys = Object.keys(array)
   if (keys.length === array.length) return
   const extra = JSON.stringify(keys[array.length])

@@ -67,7 +67,7 @@ export class JsonElements {
   }
 
   #add(rest: string, texts: string[], isLast: boolean): void {
-    const text = this.#pieces.join('') + rest
+    const text = this.#pieces.length > 0 ? [...this.#pieces, rest].join('') : rest
     this.#pieces = []
     this.length = 0
     // An empty list has no element; a comma must be followed by one.

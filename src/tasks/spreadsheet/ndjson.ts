@@ -81,7 +81,8 @@ class Lines {
     this.#isFirst = false
     const rest = lines.pop() as string
     if (lines.length > 0) {
-      lines[0] = this.#pieces.join('') + lines[0]
+      // Joined with the end of the line, a long line is copied once.
+      if (this.#pieces.length > 0) lines[0] = [...this.#pieces, lines[0]].join('')
       this.#pieces = []
       this.length = 0
     }
