@@ -56,7 +56,7 @@ export class QueueSizeRecorder extends Maintenance {
   }
 }
 
-async function sizesNow(store: Store): Promise<QueueSizeSums> {
+async function sizesNow(store: Store): Promise<KnownSizes> {
   const queues = await store.jobs.queues()
   return cutSizes(new Map(queues.map(({ name, size, limited }) => [name, size + limited])))
 }
@@ -75,7 +75,7 @@ export async function sizesOf(
 ): Promise<SizePoint[]> {
   const { metrics } = store
   const from = last - (n - 1) * span * MINUTE
-  // The texts before the first span of a block tell what its text leaves out.
+  // A text leaves out sizes that an earlier text of its block has.
   const texts = await metrics.queueSizes(span, timesUpTo(last, span, n + SAMPLES_A_BLOCK - 1))
   const points = sizesIn(texts, name).filter(({ at }) => at >= from)
   if (span === 1) return points
@@ -100,14 +100,14 @@ export async function sizesOfLastHour({ store }: Pick<AppPort, 'store'>, now: nu
   const sizes = new Map<string, number>()
   const found = new Map<string, number[]>()
   const isKnown = new Array<boolean | undefined>(FIVES).fill(undefined)
-  for (const told of readTexts(texts)) {
-    if (told.isWhole) sizes.clear()
-    for (const [name, size] of told.sizes) sizes.set(name, size)
-    const five = Math.floor((told.at - from) / FIVE_MINUTES)
+  for (const text of readTexts(texts)) {
+    if (text.isWhole) sizes.clear()
+    for (const [name, size] of text.sizes) sizes.set(name, size)
+    const five = Math.floor((text.at - from) / FIVE_MINUTES)
     if (five < 0) continue
-    // The first text of five minutes counts for the queues that it leaves out, too.
-    const counted = isKnown[five] === undefined ? sizes : told.sizes
-    isKnown[five] = isKnown[five] !== false && !told.isCut
+    // The first text of five minutes counts also for the queues whose sizes did not change.
+    const counted = isKnown[five] === undefined ? sizes : text.sizes
+    isKnown[five] = isKnown[five] !== false && !text.isCut
     for (const [name, size] of counted) {
       if (!(size > 0)) continue
       const largest = found.get(name) ?? new Array<number>(FIVES).fill(0)
@@ -150,31 +150,31 @@ function minutesOf(ten: number): number[] {
  */
 
 /** The most queues of a text, so that its length is bounded. */
-export const MOST_QUEUES = 5000
-export const SAMPLES_A_BLOCK = 10
+const MOST_QUEUES = 5000
+const SAMPLES_A_BLOCK = 10
 
 /** The sizes of queues that are not empty. */
-export interface QueueSizeSums {
+interface KnownSizes {
   sizes: ReadonlyMap<string, number>
   /** Whether there are queues beside these, whose sizes are unknown. */
   isCut: boolean
 }
 
 /** Leaves out empty queues, and all but the largest if there are too many. */
-export function cutSizes(all: ReadonlyMap<string, number>, isCut = false): QueueSizeSums {
+function cutSizes(all: ReadonlyMap<string, number>, isCut = false): KnownSizes {
   const some = [...all].filter(([, size]) => size > 0)
   if (some.length <= MOST_QUEUES) return { sizes: new Map(some), isCut }
   return { sizes: new Map(some.sort(([, a], [, b]) => b - a).slice(0, MOST_QUEUES)), isCut: true }
 }
 
-interface Written extends QueueSizeSums {
+interface Written extends KnownSizes {
   at: number
   /** The number of each queue's line in the last whole text. */
   lines: ReadonlyMap<string, number>
 }
 
 /** Writes the sizes of spans, and knows what it wrote last. */
-export class SizeWriter {
+class SizeWriter {
   readonly #store: Store
   readonly #span: 1 | 10
   /** The newest text. Undefined when the store may have another one than this writer's. */
@@ -187,7 +187,7 @@ export class SizeWriter {
   }
 
   /** Stores the sizes of the span that begins at `at`, unless it has some. */
-  async write(at: number, sums: QueueSizeSums): Promise<void> {
+  async write(at: number, sums: KnownSizes): Promise<void> {
     const before = this.#before(at, sums)
     this.#last = undefined
     const lines = before?.lines ?? new Map([...sums.sizes.keys()].map((name, i) => [name, i]))
@@ -199,7 +199,7 @@ export class SizeWriter {
   }
 
   /** Returns the last text if the next one may be relative to it. */
-  #before(at: number, { isCut }: QueueSizeSums): Written | undefined {
+  #before(at: number, { isCut }: KnownSizes): Written | undefined {
     const last = this.#last
     const block = this.#span * MINUTE * SAMPLES_A_BLOCK
     const isSameBlock = last && last.at < at && last.at >= at - (at % block)
@@ -207,20 +207,20 @@ export class SizeWriter {
   }
 }
 
-function whole({ sizes, isCut }: QueueSizeSums): string {
+function whole({ sizes, isCut }: KnownSizes): string {
   const lines = Array.from(sizes, ([name, size]) => `${JSON.stringify(name)} ${size}\n`)
   return `${isCut ? 'largest' : 'all'}\n${lines.join('')}`
 }
 
-function changed({ at, sizes: before, lines }: Written, { sizes, isCut }: QueueSizeSums): string {
+function changed({ at, sizes: before, lines }: Written, { sizes, isCut }: KnownSizes): string {
   const label = (name: string) => lines.get(name) ?? JSON.stringify(name)
   const other = Array.from(sizes, ([name, size]) => (before.get(name) === size ? '' : `${label(name)} ${size}\n`))
   const gone = Array.from(before.keys(), (name) => (sizes.has(name) ? '' : `${label(name)} ${isCut ? '?' : 0}\n`))
   return `since ${at}\n${other.join('')}${gone.join('')}`
 }
 
-/** Returns the sizes of one queue, where these texts tell them. */
-export function sizesIn(texts: readonly Snapshot[], name: string): { at: number; size: number }[] {
+/** Returns the known sizes of one queue. */
+function sizesIn(texts: readonly Snapshot[], name: string): { at: number; size: number }[] {
   const label = JSON.stringify(name)
   const points: { at: number; size: number }[] = []
   let last: { at: number; size: number | undefined; line: number | undefined } | undefined
@@ -240,17 +240,17 @@ export function sizesIn(texts: readonly Snapshot[], name: string): { at: number;
 }
 
 /** Returns the largest size of each queue; undefined without a text that can be read. */
-export function largestOf(texts: readonly Snapshot[]): QueueSizeSums | undefined {
+function largestOf(texts: readonly Snapshot[]): KnownSizes | undefined {
   const largest = new Map<string, number>()
   let isCut: boolean | undefined
-  for (const told of readTexts(texts)) {
-    isCut = isCut || told.isCut
-    for (const [name, size] of told.sizes) if (size > (largest.get(name) ?? 0)) largest.set(name, size)
+  for (const text of readTexts(texts)) {
+    isCut = isCut || text.isCut
+    for (const [name, size] of text.sizes) if (size > (largest.get(name) ?? 0)) largest.set(name, size)
   }
   return isCut === undefined ? undefined : cutSizes(largest, isCut)
 }
 
-interface Told {
+interface SizeText {
   at: number
   isWhole: boolean
   isCut: boolean
@@ -258,8 +258,8 @@ interface Told {
   sizes: [name: string, size: number][]
 }
 
-/** Yields what texts tell, except those that depend on a text that is missing. */
-function* readTexts(texts: readonly Snapshot[]): Generator<Told> {
+/** Reads texts, oldest first, except those that depend on a text that is missing. */
+function* readTexts(texts: readonly Snapshot[]): Generator<SizeText> {
   let last: { at: number; isCut: boolean; names: string[] } | undefined
   for (const { at, text } of texts) {
     const kind = kindOf(text)

@@ -207,7 +207,7 @@ test('the waits in a queue are told minute by minute', async () => {
   expect((await t.call('GET', '/api/v1/queues/mail/waits?minutes=481')).status).toBe(400)
 })
 
-test('the sizes of a queue are told step by step, where a worker stored them', async () => {
+test('a queue has its sizes step by step, where a worker stored them', async () => {
   const t = api()
   const minute = 60_000
   const now = t.clock.now()

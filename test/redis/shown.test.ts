@@ -89,6 +89,7 @@ onRedis('a worker in the keys of Sidekiq Web', () => {
     await worker.start()
     await Quick.performBulk(Array.from({ length: 20 }, () => []))
     await until(async () => (await hq.stats()).processed === 20)
+    for (const span of [1, 10] as const) await hq.store.metrics.recordQueueSizes(span, hq.now(), 'all\n')
     await hq.close()
     const keys = (await server.ask('KEYS', '*')).filter((key) => !key.startsWith('stat:'))
     const isMetric = (key: string) => /^([jh]\||hk:metrics:)/.test(key)
