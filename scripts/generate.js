@@ -117,7 +117,7 @@ const assets = [
 const SHARED = '../../../dashboard/src/styles/shared.css'
 const sources = new Map(readdirSync(assetsRoot).map((file) => [file, [file]]))
 sources.set('submitter.css', [SHARED, 'submitter.css'])
-sources.set('phrase.js', ['../../i18n/phrase.js'])
+for (const name of ['phrase.js', 'file-problems.js']) sources.set(name, [`../../i18n/${name}`])
 for (const [name, parts] of [...sources].sort()) {
   const text = parts.map((part) => readFileSync(new URL(part, assetsRoot), 'utf8')).join('\n')
   assets.push(`  '${name}': ${JSON.stringify(text)},`)
@@ -148,7 +148,7 @@ Highkiq throws \`HighkiqError\`s. A push that the store did not confirm throws a
 |---|---|
 | \`code\` | the stable code below; check this, not the message or the class |
 | \`message\` | what happened, and what to do |
-| \`details\` | further data of some errors |
+| \`details\` | further data of some errors; \`details.problem\` tells the causes of one code apart, for example \`quote-open\` of \`INVALID_FILE\` |
 | \`status\` | the HTTP status that fits |
 
 The codes of rows that failed are in [rows.md](rows.md#why-a-row-is-error).

@@ -90,7 +90,9 @@ export class Registry {
     const definition = this.#jobs.get(name)
     if (definition) return definition
     const known = [...this.#jobs.keys()].join(', ') || 'none'
-    throw new HighkiqError('UNKNOWN_JOB', `no job is named ${JSON.stringify(name)}; defined here: ${known}`)
+    throw new HighkiqError('UNKNOWN_JOB', `no job is named ${JSON.stringify(name)}; defined here: ${known}`, {
+      job: name,
+    })
   }
 
   /** Returns the definition of a class, or else the handler of its queue. */

@@ -123,6 +123,7 @@ export class JobWriter {
       throw new HighkiqError(
         'ARGS_TOO_LARGE',
         `${job}: a job of ${bytes.toLocaleString('en')} bytes is too large (at most ${maxArgsBytes.refuse.toLocaleString('en')}): store the data elsewhere and pass its id`,
+        { bytes, most: maxArgsBytes.refuse },
       )
     }
     log.warn({ class: job, bytes }, 'large job: store the data elsewhere and pass its id')

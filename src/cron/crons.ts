@@ -175,7 +175,9 @@ export class Cron {
         if (answer.isUnique && client.conflict(request) === 'raise') throw uniqueConflict(request.class, answer.holder)
         if (answer.isUnique) return answer.holder
         if (!(await isRunGone(this.#app, answer.holder, pushedAt ?? 0))) {
-          throw new HighkiqError('CRON_BUSY', `cron ${this.name}: its last run has not ended (job ${answer.holder})`)
+          throw new HighkiqError('CRON_BUSY', `cron ${this.name}: its last run has not ended (job ${answer.holder})`, {
+            jid: answer.holder,
+          })
         }
         await store.crons.releaseLock(lockOf(this.name), answer.holder)
       }

@@ -130,7 +130,7 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
     const { who, link: opened, isByCookie = false } = caller
     const link = opened?.rights
     if (changes && server.readOnly) throw new HighkiqError('READ_ONLY', 'This server is read-only.')
-    if (changes && link === 'read') throw new HighkiqError('READ_ONLY', 'This link is read-only.')
+    if (changes && link === 'read') throw new HighkiqError('READ_ONLY', 'This link is read-only.', { problem: 'link' })
     checkAccept(request.headers.get('accept'), route)
     checkType(request, route)
     limitWaiting(request, server.limits.bodySeconds, link && server.limits.linkBodySeconds)

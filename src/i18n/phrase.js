@@ -29,6 +29,21 @@ function formOf(phrase, n, locale) {
   return phrase[new Intl.PluralRules(locale).select(n)] ?? phrase.other
 }
 
+/**
+ * Replaces each `{name}` of a text by a detail of an error: a text, a number, or a list, whose elements get quotes.
+ * @param {string} text
+ * @param {Readonly<Record<string, unknown>>} details
+ * @param {string} locale
+ * @returns {string | undefined} undefined when a detail is missing
+ */
+export function fillDetails(text, details, locale) {
+  const names = [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => String(name))
+  if (names.some((name) => !Object.hasOwn(details, name))) return undefined
+  const shown = (/** @type {unknown} */ value) =>
+    Array.isArray(value) ? value.map((one) => `“${one}”`).join(', ') : typeof value === 'number' ? value : String(value)
+  return formatPhrase(text, Object.fromEntries(names.map((name) => [name, shown(details[name])])), locale)
+}
+
 /** The languages, each under its own name. */
 export const LANGUAGES = /** @type {const} */ ({ en: 'English', zh: '中文', ru: 'Русский' })
 

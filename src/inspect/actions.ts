@@ -25,7 +25,7 @@ export const EFFECT_MEMBERS: readonly string[] = ['"hk_task"', '"hk_cron"', '"hk
 /** Moves an entry to its queue, through client middleware. With `again` it lowers `retry_count` by one. @throws INVALID_JOB */
 export async function addedToQueue(app: AppPort, set: SetName, { text, score }: Entry, again: boolean): Promise<Swap> {
   const job = readPayload(text)
-  if (!job) throw invalidJob(`${nameOf(text)} can't run: delete it`)
+  if (!job) throw invalidJob(`${nameOf(text)} can't run: delete it`, { problem: 'unreadable' })
   const { jid, retry_count: count } = job
   const edits = {
     ...(again && typeof count === 'number' ? { retry_count: count - 1 } : {}),

@@ -32,7 +32,7 @@ export type JobRef = string | SetEntry | QueuedJob
 export async function editJob(app: AppPort, ref: JobRef, args: unknown[]): Promise<boolean> {
   const job = await editable(app, ref)
   if ('set' in job && job.set === 'finished') {
-    throw invalidJob(`${nameOf(job.text)} has finished: push it again with other arguments`)
+    throw invalidJob(`${nameOf(job.text)} has finished: push it again with other arguments`, { problem: 'finished' })
   }
   const text = editedText(app, job.text, args)
   const [answer] = await swap(app, job, text)
@@ -90,7 +90,7 @@ export async function duplicateJob(
   const job = readable(text)
   const isTracked = isSingleTracked(job)
   if (job.hk_task !== undefined && !isTracked) {
-    throw invalidJob(`${nameOf(text)} is a row of task ${job.hk_task}: retry the row in its task`)
+    throw invalidJob(`${nameOf(text)} is a row of task ${job.hk_task}: retry the row in its task`, { problem: 'row' })
   }
   if (changes.args) refuseActiveJob(text, job)
   const { class: name, args, ...rest } = app.client.writer.opened(job)
@@ -151,7 +151,13 @@ async function named(app: AppPort, jid: string, states: readonly JobState[], don
   const { state, job } = await findJob(app, jid)
   if (job && states.includes(state)) return job
   const places = states === IN_QUEUE_OR_SET ? 'in a queue or a job set' : 'in a queue, in a job set or running'
-  throw new HighkiqError('UNKNOWN_JID', `job ${jid.slice(0, 100)} can't be ${done} (${state}): only jobs ${places} can`)
+  throw new HighkiqError(
+    'UNKNOWN_JID',
+    `job ${jid.slice(0, 100)} can't be ${done} (${state}): only jobs ${places} can`,
+    {
+      problem: 'elsewhere',
+    },
+  )
 }
 
 /** @throws INVALID_JOB, INVALID_ARGS, ARGS_TOO_LARGE, INVALID_OPTION */
@@ -162,7 +168,12 @@ function editedText({ client }: AppPort, text: string, args: unknown[]): string 
     throw new HighkiqError('INVALID_ARGS', message, { path: 'args', job: job.class })
   }
   if (job.hk_task !== undefined) {
-    throw invalidJob(`${nameOf(text)} has a record in task ${job.hk_task}: cancel it, and push it with other arguments`)
+    throw invalidJob(
+      `${nameOf(text)} has a record in task ${job.hk_task}: cancel it, and push it with other arguments`,
+      {
+        problem: 'tracked',
+      },
+    )
   }
   refuseActiveJob(text, job)
   checkArgs(args, job.class)
@@ -182,12 +193,13 @@ function keepsLast({ encrypt }: Payload, args: readonly unknown[]): boolean {
 
 /** @throws INVALID_JOB */
 function refuseActiveJob(text: string, { wrapped }: Payload): void {
-  if (wrapped !== undefined) throw invalidJob(`${nameOf(text)} belongs to Active Job: change it in Rails`)
+  if (wrapped !== undefined)
+    throw invalidJob(`${nameOf(text)} belongs to Active Job: change it in Rails`, { problem: 'active-job' })
 }
 
 /** @throws INVALID_JOB */
 function readable(text: string): Payload {
   const job = readPayload(text)
   if (job) return job
-  throw invalidJob(`${nameOf(text)}: delete it`)
+  throw invalidJob(`${nameOf(text)}: delete it`, { problem: 'unreadable' })
 }

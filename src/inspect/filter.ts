@@ -96,6 +96,8 @@ function argumentsOf(args: JobFilter['args'] = {}): { path: string[]; value: str
       const example = '0.customer, or *.customer for any argument'
       const is = 'the position of an argument and names in it, separated by dots'
       throw invalidOption(`args: a path must be ${is}: ${example} (got ${quoted(name)})`, {
+        problem: 'no-path',
+        path: name,
         option: 'args',
         value: name,
       })

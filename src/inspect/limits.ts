@@ -113,6 +113,7 @@ export class Limits {
     if (typeof burst === 'number' && (await this.list()).some((limit) => limit.id === id && limit.window !== null)) {
       throw invalidOption(
         `hq.limits.set ${id}: burst has no meaning with the window of the limit, which lets all its jobs start at once`,
+        { problem: 'burst-in-window' },
       )
     }
     const change: LimitChange = {
@@ -123,6 +124,7 @@ export class Limits {
     if (await this.#app.store.limits.change(name, change)) return
     throw invalidOption(
       `hq.limits.set ${id}: burst needs a rate that is set, too, as in { rate: 100, per: '1m', burst: 10 }; to set neither, add burst: null`,
+      { problem: 'burst-without-rate' },
     )
   }
 

@@ -24,7 +24,13 @@ const MOST_WILD = 100
 export function searchOf(pattern: string): Search {
   if (!pattern.includes('*')) return { needle: pattern, matches: (text) => text.includes(pattern) }
   if (pattern.length > LONGEST) {
-    throw invalidOption(`a pattern with * may have at most ${count(LONGEST)} characters (got ${count(pattern.length)})`)
+    throw invalidOption(
+      `a pattern with * may have at most ${count(LONGEST)} characters (got ${count(pattern.length)})`,
+      {
+        problem: 'long-pattern',
+        most: LONGEST,
+      },
+    )
   }
   const segments = [new Segment()]
   for (const part of pattern.match(/\\.|\[(?:\\.|[^\]\\])+\]|./gsu) ?? []) {
@@ -34,7 +40,10 @@ export function searchOf(pattern: string): Search {
   const long = segments.find((segment) => !segment.isLiteral && segment.length > MOST_WILD)
   if (long) {
     const most = `at most ${MOST_WILD} characters if it has ? or [ ] (got ${long.length})`
-    throw invalidOption(`a part of a pattern without * may have ${most}: split it with a *`)
+    throw invalidOption(`a part of a pattern without * may have ${most}: split it with a *`, {
+      problem: 'long-part',
+      most: MOST_WILD,
+    })
   }
   const literals = segments.flatMap(({ literals }) => literals)
   const needle = literals.reduce((longest, one) => (one.length > longest.length ? one : longest), '')

@@ -112,7 +112,12 @@ export class Process {
    */
   async set(options: SlotOptions): Promise<boolean> {
     if (!this.ours) {
-      throw invalidOption(`${this.identity} is a process of Sidekiq, which can't change its concurrency while it runs`)
+      throw invalidOption(
+        `${this.identity} is a process of Sidekiq, which can't change its concurrency while it runs`,
+        {
+          problem: 'sidekiq-process',
+        },
+      )
     }
     const { concurrency, capsule } = checkSlots(this.identity, options, Object.keys(this.capsules))
     return this.#store.workers.signal(this.identity, `CONCURRENCY ${concurrency} ${capsule}`)

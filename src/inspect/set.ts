@@ -332,7 +332,7 @@ function cursorOf(name: string): Entry {
   const [, score, text] = /^([^:]+):(.*)$/s.exec(name) ?? []
   if (score === undefined || text === undefined || Number.isNaN(Number(score))) {
     // The cursor is not quoted, because it can hold a part of a job that the reader may not see.
-    throw invalidOption('this is not a cursor: pass the next of a page')
+    throw invalidOption('this is not a cursor: pass the next of a page', { problem: 'cursor' })
   }
   return { score: Number(score), text }
 }

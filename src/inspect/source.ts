@@ -103,7 +103,7 @@ export interface Matcher {
 
 export function wrongCursor(): HighkiqError {
   // The cursor is not quoted, because it can hold a part of a job that the reader may not see.
-  return invalidOption('this is not a cursor: pass the next of a page')
+  return invalidOption('this is not a cursor: pass the next of a page', { problem: 'cursor' })
 }
 
 export function isIn({ at }: JobHit, { from, until }: Pick<Matcher, 'from' | 'until'>): boolean {

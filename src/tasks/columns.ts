@@ -50,7 +50,7 @@ export function mapper(columns: Columns | undefined, header: readonly string[] |
   const near = missing.flatMap((name) => header.filter((other) => areAlike(other, name)))
   const hint = near.length > 0 ? `; did you mean ${quoted(near)}?` : ''
   const message = `the file has no column ${quoted(missing)}: its columns are ${quoted(header.slice(0, 30))}${hint}`
-  throw invalidFile(message, { missing, header: header.slice(0, 30) })
+  throw invalidFile(message, { problem: 'no-column', missing, header: header.slice(0, 30) })
 }
 
 function pickFields(pairs: (readonly [name: string, field: string])[]) {

@@ -83,7 +83,7 @@ async function refuseSecondWorksheet(file: OpenFile): Promise<void> {
   const hint = 'name another sheet with sheet'
   const list = sheets.map(shown).join(', ')
   const message = `the report continues on another sheet (its sheets are ${list}): save each sheet as a file, or ${hint}`
-  throw invalidFile(message, { option: 'sheet', hint, sheets })
+  throw invalidFile(message, { problem: 'second-sheet', sheets, option: 'sheet', hint })
 }
 
 /** Returns an INVALID_FILE whose message names the file, if the source is a path; any other error unchanged. */
@@ -200,7 +200,7 @@ function isEscaped(value: string, stored: string): boolean {
 function missing(columns: string[]): HighkiqError {
   const list = columns.map(shown).join(', ')
   const message = `this is not the file that was downloaded: it has no column ${list}. Download the rejected rows and correct that file`
-  return invalidFile(message, { missing: columns })
+  return invalidFile(message, { problem: 'other-file', missing: columns })
 }
 
 /**

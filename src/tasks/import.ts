@@ -90,7 +90,7 @@ export async function openImport(source: Source, options: ImportRows, now: () =>
 function noKey(rowKey: string, header: readonly string[]): HighkiqError {
   const columns = header.slice(0, 30).map(shown)
   const message = `the file has no column ${shown(rowKey)}, which rowKey names: its columns are ${columns.join(', ')}`
-  return invalidFile(message, { missing: [rowKey] })
+  return invalidFile(message, { problem: 'no-column', missing: [rowKey], header: header.slice(0, 30) })
 }
 
 async function* rowsOf({ rows, close }: OpenFile, check: RowCheck): AsyncGenerator<Row, void, void> {

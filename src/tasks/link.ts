@@ -75,7 +75,7 @@ export function linkEnd(what: string, expires: LinkOptions['expires'], now: numb
   if (expires === undefined) return undefined
   const until = Math.floor(dueAt(expires, now))
   if (until * 1000 > now) return until
-  throw invalidOption(`${what}: expires must be in the future (got ${shown(expires)})`)
+  throw invalidOption(`${what}: expires must be in the future (got ${shown(expires)})`, { problem: 'in-the-past' })
 }
 
 /** Returns the end that a token names, in seconds since the epoch. It does not check the token. */

@@ -118,5 +118,7 @@ function positionOf(cursor: string | undefined): Position | undefined {
   if (cursor === undefined) return undefined
   const [, createdAt, id] = /^(\d+)-([0-9a-f]{16})$/.exec(cursor) ?? []
   if (createdAt && id) return { createdAt: Number(createdAt), id }
-  throw invalidOption(`tasks.list: cursor must be the \`next\` of the answer before (got ${shown(cursor)})`)
+  throw invalidOption(`tasks.list: cursor must be the \`next\` of the answer before (got ${shown(cursor)})`, {
+    problem: 'cursor',
+  })
 }

@@ -75,7 +75,7 @@ async function reportOf(task: TaskRecord, all: EventsOf, options: ReportOptions)
   if (which === 'all' && task.keepArgs !== 'all') {
     const hint = "needs keepArgs: 'all' when the task is made"
     const message = `task ${task.id} has not kept the rows that finished: a report of all rows ${hint}`
-    throw invalidOption(message, { option: 'keepArgs', value: 'all', hint })
+    throw invalidOption(message, { problem: 'rows-not-kept', option: 'keepArgs', value: 'all', hint })
   }
   const query = which === 'all' ? {} : { status: [...UNSUCCESSFUL_STATUSES] }
   const columns = meta.columns ?? (await keysOf(events({ ...query, argsOnly: true }), meta.format === 'ndjson'))

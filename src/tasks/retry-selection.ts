@@ -270,7 +270,7 @@ function inPayload(
 function unvalidated({ id, job }: TaskRecord): HighkiqError {
   const hint = 'define it with its validate, or name that (as: { validate })'
   const message = `task ${id}: its rows were validated by job ${job}: ${hint}`
-  return invalidOption(message, { job, option: 'as', hint })
+  return invalidOption(message, { problem: 'no-schema', job, option: 'as', hint })
 }
 
 function invalid(message: string): HighkiqError {

@@ -176,10 +176,12 @@ async function refuseBusy({ store }: AppPort, { id, run }: TaskRecord): Promise<
 
 function busy(id: string, why: 'gone' | 'cancelling'): HighkiqError {
   const what = why === 'gone' ? 'another retry of it is running' : 'it is being cancelled'
-  return new HighkiqError('TASK_BUSY', `task ${id}: ${what}: look at its status, and try again`)
+  return new HighkiqError('TASK_BUSY', `task ${id}: ${what}: look at its status, and try again`, {
+    problem: why === 'gone' ? 'retrying' : 'cancelling',
+  })
 }
 
 function overtaken(id: string, rows: number): HighkiqError {
   const message = `task ${id}: another retry began meanwhile: ${rows} rows of this retry run again, check the others`
-  return new HighkiqError('TASK_BUSY', message, { rows })
+  return new HighkiqError('TASK_BUSY', message, { problem: 'overtaken', rows })
 }

@@ -132,7 +132,7 @@ inBrowser('who may do what', (open) => {
     })
     const note = page.getByRole('alert')
     await note.getByText('Этой задачи больше нет').waitFor()
-    // The server's message says more, in English.
+    await note.getByText('Она удалена, или адрес неверен.').waitFor()
     await note.getByText('UNKNOWN_TASK').waitFor()
     await page.route('**/api/v1/about', async (route) => {
       const answer = await route.fetch()
@@ -141,7 +141,7 @@ inBrowser('who may do what', (open) => {
     await page.reload()
     await go('/queues')
     await page.getByRole('button', { name: 'Пауза' }).first().click()
-    await page.getByText('Не получилось: Этот сервер только для чтения').waitFor()
+    await page.getByText('Не получилось: Этот сервер только для чтения: Здесь ничего нельзя изменить.').waitFor()
     expect(faults.splice(0).every((fault) => /40[34]/.test(fault))).toBe(true)
   })
 

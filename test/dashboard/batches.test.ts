@@ -109,7 +109,7 @@ inBrowser('batches', (open) => {
 
   test('an unknown batch has a page that says so', async () => {
     const { page, faults } = await open(`/batches/${'0'.repeat(16)}`)
-    await page.getByText(/no batch 0{16}|no batch has the id 0{16}/).waitFor()
+    await page.getByText('This batch does not exist any more').waitFor()
     expect(faults.splice(0).every((fault) => fault.includes('404'))).toBe(true)
   })
 })

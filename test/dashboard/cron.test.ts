@@ -51,7 +51,7 @@ inBrowser('cron', (open) => {
     await page.getByLabel('Entry or job').fill('')
     await nightly.waitFor()
     await careful.getByRole('button', { name: 'Run now' }).click()
-    await page.getByText(/The action failed: cron careful/).waitFor()
+    await page.getByText(/The action failed: The last run has not ended: Its job is [0-9a-f]+/).waitFor()
     expect(faults.splice(0).every((fault) => fault.includes('409'))).toBe(true)
     expect(await hq.queue('nobody').size()).toBe(1)
     const { lastJid } = (await hq.cron('careful').info()) ?? {}

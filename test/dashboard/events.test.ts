@@ -74,10 +74,14 @@ inBrowser('events', (open) => {
 
   test('the page says why its stream is refused, and opens it again', async () => {
     const { page, go, faults } = await open('/')
-    const error = { code: 'TOO_MANY_REQUESTS', message: '1000 streams are open' }
+    const error = {
+      code: 'TOO_MANY_REQUESTS',
+      message: '1000 streams are open',
+      details: { problem: 'open', limit: 1000 },
+    }
     await page.route('**/api/v1/events', (route) => route.fulfill({ status: 429, json: { error } }))
     await go('/events')
-    await page.getByRole('alert').getByText('1000 streams are open').waitFor()
+    await page.getByRole('alert').getByText('1,000 are open at the same time').waitFor()
     await page.unroute('**/api/v1/events')
     await page.getByText('No event yet').waitFor()
     expect(await page.getByRole('alert').count()).toBe(0)

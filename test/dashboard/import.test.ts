@@ -108,7 +108,7 @@ inBrowser('imports on the dashboard', (open) => {
     expect((await hq.tasks.list()).items.map(({ name }) => name)).toEqual(['lamps.csv'])
     await start('rugs.csv')
     ends[1]?.open()
-    await page.getByText(`The file can't be imported like this: ${message}`).waitFor()
+    await page.getByText(`The file can't be imported like this: The file is refused: ${message}`).waitFor()
     expect(faults.splice(0)).toEqual([expect.stringContaining('400')])
   })
 
@@ -181,5 +181,29 @@ inBrowser('imports on the dashboard', (open) => {
       'sku: is emptyrows 2, 5, 8, 11, 14 …invalid100',
     ])
     expect(await dialog.locator('tbody tr').count()).toBe(10)
+  })
+
+  test('what is wrong with a file is told in the language of the page, with the row and column', async () => {
+    const { page, faults } = await open('/tasks', {
+      locale: 'zh-CN',
+      before: ({ hq }) => void hq.job('ImportProduct', { validate: product }, async () => {}),
+    })
+    await page.getByRole('button', { name: '导入文件' }).click()
+    const dialog = page.getByRole('dialog')
+    const send = (name: string, text: string) =>
+      dialog.locator('input[type=file]').setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(text) })
+    await send('open.csv', 'sku,price\nlamp,"3\n')
+    await dialog.getByText('第 2 行 B 列：引号（"）没有闭合。').waitFor()
+    await send('report.csv', '%PDF-1.7')
+    await dialog.getByText('文件被拒绝: 这是 PDF，不是表格').waitFor()
+
+    // An error behind rows that are stored.
+    const error = { code: 'INVALID_FILE', message: 'in English', details: { problem: 'long-row', row: 3 } }
+    const id = '0'.repeat(16)
+    await page.route(/import\?(?!.*dryRun)/, (route) => route.fulfill({ status: 201, json: { id, total: 1, error } }))
+    await send('good.csv', 'sku,price\nlamp,3\n')
+    await dialog.getByRole('button', { name: '开始' }).click()
+    await page.getByText('无法这样导入文件: 文件被拒绝: 第 3 行超过 16 MiB。').waitFor()
+    expect(faults.splice(0).every((fault) => /40[04]/.test(fault))).toBe(true)
   })
 })

@@ -118,7 +118,9 @@ inBrowser('the jobs of all states', (open) => {
     for (const name of ['Prices', 'Stock', 'Texts']) await row(page, name).getByRole('checkbox').check()
     await chosen(page).getByRole('button', { name: 'Delete…' }).click()
     await dialog(page).getByRole('button', { name: 'Delete 3 jobs' }).click()
-    await page.getByText('2 jobs deleted. 1 stayed as it was: Stock: the store did not answer').waitFor()
+    await page
+      .getByText('2 jobs deleted. 1 stayed as it was: Stock: The store did not answer in time: Try again.')
+      .waitFor()
     expect(await hq.ordered('Stock').waiting.list({ limit: 5 })).toMatchObject({ items: [{ id: 'Stock' }] })
     expect(await hq.ordered('Texts').waiting.list({ limit: 5 })).toMatchObject({ items: [] })
     expect(faults.splice(0)).toEqual([expect.stringContaining('503')])

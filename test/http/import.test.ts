@@ -370,7 +370,10 @@ test('a dry run reports what an import would do, and changes nothing', async () 
   expect(body.preview[0]).toEqual({ row: 2, value: { sku: 'a-1', price: '12.50' } })
   // One row too many.
   const large = (await dry(`${products}a-3,1\na-4,1\n`)).body
-  expect(large).toMatchObject({ complete: false, problems: [{ code: 'TOO_MANY_ROWS' }] })
+  expect(large).toMatchObject({
+    complete: false,
+    problems: [{ code: 'TOO_MANY_ROWS', details: { row: 5, maxRows: 3 } }],
+  })
   expect(large.problems[0].message).toMatch(/no more are taken here \(limits\)$/)
   expect((await dry('')).status).toBe(400)
   expect((await call('POST', '/api/v1/tasks/import?job=None&dryRun=1', { body: products, headers: CSV })).status).toBe(

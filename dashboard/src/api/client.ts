@@ -1,6 +1,7 @@
 /** Sends requests to the API. */
 
 import { at } from '../base.ts'
+import { loadRefusals } from '../i18n/index.ts'
 
 export class ApiError extends Error {
   readonly code: string
@@ -111,20 +112,26 @@ async function read<Answer>(answer: Response): Promise<Answer> {
   if (answer.status === 204) return undefined as Answer
   const text = await answer.text()
   if (answer.ok) return JSON.parse(text) as Answer
-  throw errorOf(text, answer.status)
+  throw await errorOf(text, answer.status)
 }
 
-interface ErrorAnswer {
+/** An error as an answer has it. */
+export interface ErrorAnswer {
   code: string
   message: string
   details?: Record<string, unknown>
 }
 
-function errorOf(text: string, status: number): ApiError {
+/** Returns an error that an answer has, when its texts are loaded. */
+export async function apiErrorOf({ code, message, details }: ErrorAnswer, status = 0): Promise<ApiError> {
+  await loadRefusals()
+  return new ApiError(code, message, status, details)
+}
+
+async function errorOf(text: string, status: number): Promise<ApiError> {
+  let answer: ErrorAnswer | undefined
   try {
-    const { code, message, details } = (JSON.parse(text) as { error: ErrorAnswer }).error
-    return new ApiError(code, message, status, details)
-  } catch {
-    return new ApiError('NO_ANSWER', text.slice(0, 300), status)
-  }
+    answer = (JSON.parse(text) as { error?: ErrorAnswer }).error
+  } catch {}
+  return apiErrorOf(answer ?? { code: 'NO_ANSWER', message: text.slice(0, 300) }, status)
 }

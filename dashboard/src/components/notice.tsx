@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { ApiError } from '../api/client.ts'
-import { refusalTitle } from '../format/refusal.ts'
+import { refusalDetail, refusalTitle } from '../format/refusal.ts'
 import { t } from '../i18n/index.ts'
 import { Icon, type IconName, StatusIcon } from './icon.tsx'
 
@@ -29,13 +29,15 @@ export function Empty({ icon, title, children, actions }: EmptyProps) {
 }
 
 export function ErrorNote({ error, onRetry }: { error: ApiError; onRetry?: () => void }) {
+  const detail = refusalDetail(error)
   return (
     <div class="note error" role="alert">
       <StatusIcon status="error" />
       <div>
         <b class="b">{refusalTitle(error) ?? t('error.title')}</b>
         <p class="muted">
-          <bdi lang="en">{error.message}</bdi> <code class="dim">{error.code}</code>
+          {detail === undefined ? <bdi lang="en">{error.message}</bdi> : <bdi>{detail}</bdi>}{' '}
+          <code class="dim">{error.code}</code>
         </p>
       </div>
       {onRetry && (

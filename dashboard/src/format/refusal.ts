@@ -1,22 +1,25 @@
 /** Says in the language of the viewer why the server refused a request. */
 
 import { ApiError } from '../api/client.ts'
-import { language, t, type Word } from '../i18n/index.ts'
+import { refusalPhrase, t } from '../i18n/index.ts'
 
 /** Returns a text for the code of an error; undefined for a code without one. */
 export function refusalTitle(error: unknown): string | undefined {
   if (!(error instanceof ApiError)) return undefined
-  if (error.code === 'UNREACHABLE') return t('error.unreachable')
-  return t(`refused.${error.code}` as Word) || undefined
+  return error.code === 'UNREACHABLE' ? t('error.unreachable') : refusalPhrase(error.code)
 }
 
-/**
- * Returns why a request failed. In English that is the server's message. In another language it is the text for the code of the
- * error; for codes `INVALID_…` the server's message follows in English, because it names what to correct.
- */
+/** Returns what the refusal is about and what to do; undefined for a refusal that only the message of the server explains. */
+export function refusalDetail({ code, details }: ApiError): string | undefined {
+  return refusalPhrase(`${code}.${details.problem}`, details) ?? refusalPhrase(`${code}.what`, details)
+}
+
+/** Returns why a request failed, in one text. Without a text in the language of the viewer it has the server's message. */
 export function refusalText(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error)
-  const title = language.value === 'en' ? undefined : refusalTitle(error)
-  if (!(error instanceof ApiError) || title === undefined) return message
-  return error.code.startsWith('INVALID_') ? `${title}: ${message}` : title
+  if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
+  const title = refusalTitle(error)
+  // The message of the browser says nothing more than that.
+  if (error.code === 'UNREACHABLE' && title !== undefined) return title
+  const detail = refusalDetail(error) ?? error.message
+  return title === undefined ? detail : `${title}: ${detail}`
 }

@@ -16,13 +16,11 @@ import { metrics } from './en/metrics.ts'
 import { ordered } from './en/ordered.ts'
 import { overview } from './en/overview.ts'
 import { queues } from './en/queues.ts'
-import { refusals } from './en/refusals.ts'
 import { sets } from './en/sets.ts'
 import { tasks } from './en/tasks.ts'
 
 export const en = {
   ...everywhere,
-  ...refusals,
   ...layout,
   ...overview,
   ...queues,

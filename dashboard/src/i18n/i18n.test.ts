@@ -1,15 +1,26 @@
 import { describe, expect, test } from 'vitest'
 import { TEXTS } from '../../../src/http/server/viewer.ts'
+import { STATUS } from '../../../src/job/error-codes.ts'
 import { en } from './en.ts'
 import { LANGUAGES, type Phrase } from './index.ts'
+import { REFUSALS } from './refusals.ts'
 import { ru } from './ru.ts'
 import { zh } from './zh.ts'
 
 type Table = Record<string, Phrase>
 /** The files of English: each exports the texts of a page. */
-const pages = import.meta.glob<Record<string, Table>>('./en/*.ts', { eager: true })
+const pages = import.meta.glob<Record<string, Table>>(['./en/*.ts', '!./en/refusals.ts'], { eager: true })
+/** The code that throws the errors. */
+const sources = import.meta.glob<string>(
+  ['../../../src/{app,batches,client,cron,http,inspect,ordered,tasks}/**/*.ts', '!**/*.test.ts'],
+  { eager: true, query: '?raw', import: 'default' },
+)
 const NUMBERS = Array.from({ length: 200 }, (_, n) => n)
-const TABLES: Record<string, Record<string, Table>> = { 'the dashboard': { en, zh, ru }, "the submitter's page": TEXTS }
+const TABLES: Record<string, Record<string, Table>> = {
+  'the dashboard': { en, zh, ru },
+  'the refusals of the dashboard': REFUSALS,
+  "the submitter's page": TEXTS,
+}
 
 const formsOf = (phrase: Phrase) => (typeof phrase === 'string' ? [phrase] : Object.values(phrase))
 const placeholders = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort()
@@ -50,12 +61,26 @@ describe.each(Object.keys(TABLES))('%s', (name) => {
 })
 
 test('Chinese has one word for jobs and another one for tasks', () => {
-  for (const [word, phrase] of Object.entries(en as Record<string, Phrase>)) {
+  const chineseOf: Record<string, Phrase> = { ...zh, ...REFUSALS.zh }
+  for (const [word, phrase] of Object.entries<Phrase>({ ...en, ...REFUSALS.en })) {
     const english = formsOf(phrase).join()
-    const chinese = formsOf(zh[word as keyof typeof en]).join()
+    const chinese = formsOf(chineseOf[word] ?? '').join()
     if (/\bjobs?\b/i.test(english) && !/\btasks?\b/i.test(english)) expect(chinese, word).not.toContain('任务')
     if (/\btasks?\b/i.test(english) && !/\bjobs?\b/i.test(english)) expect(chinese, word).not.toContain('作业')
   }
+})
+
+test('each text of a refusal is of an error that there is, and each problem of an error has one', () => {
+  const names = Object.keys(REFUSALS.en).map((name) => name.split('.') as [code: string, problem?: string])
+  for (const [code] of names) expect(STATUS).toHaveProperty(code)
+  const problems = new Set(names.flatMap(([, problem = 'what']) => (problem === 'what' ? [] : problem)))
+  const code = Object.values(sources).join()
+  // A problem that a template makes is its first part there.
+  const inCode = (problem: string) => code.includes(`'${problem}'`) || code.includes(`\`${problem.split('-')[0]}-\${`)
+  expect([...problems].filter((problem) => !inCode(problem))).toEqual([])
+  const thrown = [...code.matchAll(/\bproblem: '([\w-]+)'/g)].map(([, problem]) => problem)
+  expect(thrown.length).toBeGreaterThan(30)
+  expect(thrown.filter((problem) => !problems.has(problem as string))).toEqual([])
 })
 
 test('no two pages have a text of the same name', () => {

@@ -1,8 +1,16 @@
 /** The texts of the dashboard in the language of the viewer. Each language is a folder with a file for each page. */
 
 import { signal } from '@preact/signals'
-import { formatPhrase, LANGUAGES, type Language, type Phrase, preferredLanguage } from '../../../src/i18n/phrase.js'
+import {
+  fillDetails,
+  formatPhrase,
+  LANGUAGES,
+  type Language,
+  type Phrase,
+  preferredLanguage,
+} from '../../../src/i18n/phrase.js'
 import type { en } from './en.ts'
+import type { Refusals } from './refusals.ts'
 
 export { LANGUAGES, type Language, type Phrase }
 export type Word = keyof typeof en
@@ -42,6 +50,19 @@ async function speak(to: Language): Promise<void> {
 /** `{name}` in a phrase is replaced; numbers are written as the reader's locale does, and `n` chooses the form. */
 export function t(word: Word, values: Record<string, string | number> = {}): string {
   return formatPhrase(texts.value[word] ?? '', values, locale())
+}
+
+let refusals: Record<Language, Refusals> | undefined
+
+/** Loads the texts of refusals. Without an answer of the server they stay unknown until the next refusal. */
+export async function loadRefusals(): Promise<void> {
+  refusals ??= (await import('./refusals.ts').catch(() => undefined))?.REFUSALS
+}
+
+/** Returns the text of a refusal with its details; undefined when there is none, or when a detail is missing. */
+export function refusalPhrase(name: string, details: Readonly<Record<string, unknown>> = {}): string | undefined {
+  const phrase = refusals?.[language.value][name as keyof Refusals]
+  return phrase === undefined ? undefined : fillDetails(phrase, details, locale())
 }
 
 /** The locale for numbers and times: the viewer's own variety of the language. */

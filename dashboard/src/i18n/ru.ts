@@ -17,13 +17,11 @@ import { metrics } from './ru/metrics.ts'
 import { ordered } from './ru/ordered.ts'
 import { overview } from './ru/overview.ts'
 import { queues } from './ru/queues.ts'
-import { refusals } from './ru/refusals.ts'
 import { sets } from './ru/sets.ts'
 import { tasks } from './ru/tasks.ts'
 
 export const ru: Texts = {
   ...everywhere,
-  ...refusals,
   ...layout,
   ...overview,
   ...queues,

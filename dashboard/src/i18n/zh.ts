@@ -17,13 +17,11 @@ import { metrics } from './zh/metrics.ts'
 import { ordered } from './zh/ordered.ts'
 import { overview } from './zh/overview.ts'
 import { queues } from './zh/queues.ts'
-import { refusals } from './zh/refusals.ts'
 import { sets } from './zh/sets.ts'
 import { tasks } from './zh/tasks.ts'
 
 export const zh: Texts = {
   ...everywhere,
-  ...refusals,
   ...layout,
   ...overview,
   ...queues,

@@ -287,7 +287,7 @@ export function isChange({ method }: Pick<Request, 'method'>): boolean {
 function checkCrossSite({ headers }: Request): void {
   if (headers.get('sec-fetch-site') !== 'cross-site' || headers.get('sec-fetch-dest') === 'document') return
   const message = 'this request comes from a page of another site (Sec-Fetch-Site): send a bearer token'
-  throw new HighkiqError('FORBIDDEN', message)
+  throw new HighkiqError('FORBIDDEN', message, { problem: 'other-site' })
 }
 
 /** @throws FORBIDDEN when a page of another site sent the change, or may have sent it */
@@ -301,5 +301,5 @@ export function checkOrigin(request: Request, url: URL): void {
   if (site === null && origin === null && isLoopback(hostnameOf(host))) return
   const message =
     'a change must come from a page of this server, or carry a bearer token: Sec-Fetch-Site or Origin name another site'
-  throw new HighkiqError('FORBIDDEN', message)
+  throw new HighkiqError('FORBIDDEN', message, { problem: 'other-site' })
 }

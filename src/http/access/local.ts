@@ -58,12 +58,12 @@ export function checkLocal(request: Request, url: URL, { remote, httpVersion }: 
   if (remote === undefined) {
     const message =
       'the address of the client is not known: set the option auth, or pass the address as the second argument, handle(request, { remote })'
-    throw new HighkiqError('FORBIDDEN', message)
+    throw new HighkiqError('FORBIDDEN', message, { problem: 'no-login' })
   }
   const why = reasonAgainst(request, url, { remote, httpVersion })
   if (why === undefined) return
   const message = `a server without a login accepts requests from its own machine only, and ${why}: use http://localhost, or add a login (the option auth; highkiq web --token)`
-  throw new HighkiqError('FORBIDDEN', message)
+  throw new HighkiqError('FORBIDDEN', message, { problem: 'no-login' })
 }
 
 function reasonAgainst({ headers }: Request, url: URL, { remote = '', httpVersion }: Peer): string | undefined {

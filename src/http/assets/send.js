@@ -1,7 +1,8 @@
 // Uploads corrected rows, by the button or by dropping a file; and cancels the task after a confirmation.
 
 import { followOn } from './live.js'
-import { api, knows, part, say, write } from './page.js'
+import { api, knows, locale, part, say, write } from './page.js'
+import { fillDetails } from './phrase.js'
 
 const SECOND_MS = 1000
 let isSending = false
@@ -86,19 +87,24 @@ async function post(rest, init = {}) {
   const body = await response.json()
   if (response.ok) return body
   const { code, message, details } = body.error
-  if (Array.isArray(details?.missing)) {
-    throw wrong([say('wrong.columns', { names: details.missing.map((name) => `“${name}”`).join(', ') })])
-  }
+  const problem = await problemOf(code, details ?? {})
+  if (problem !== undefined) throw wrong([problem])
   if (!knows(`wrong.${code}`)) throw wrong([say('wrong.other'), message])
-  const { problem, row, column, first } = details ?? {}
   const said = say(`wrong.${code}`)
-  if (problem !== undefined && knows(`wrong.${problem}`)) {
-    throw wrong([`${said} ${say('wrong.row', { row, column })} ${say(`wrong.${problem}`, { first })}`])
-  }
   if (code !== 'INVALID_FILE') throw wrong([said])
   // The server's message says more, in English.
   if (document.documentElement.lang.startsWith('en')) throw wrong([said, message])
-  throw wrong([`${said} ${row === undefined ? say('wrong.saveAgain') : say('wrong.at', { row })}`])
+  throw wrong([
+    `${said} ${details?.row === undefined ? say('wrong.saveAgain') : say('wrong.at', { row: details.row })}`,
+  ])
+}
+
+/** Returns what is wrong with a file in the viewer's language; undefined when there is no text for it. */
+async function problemOf(code, details) {
+  // Loaded with the first refusal.
+  const texts = await import('./file-problems.js').catch(() => ({}))
+  const text = texts[locale.split('-')[0]]?.[`${code}.${details.problem}`]
+  return text && fillDetails(text, details, locale)
 }
 
 const wrong = (lines) => Object.assign(new Error(lines[0]), { lines })

@@ -81,7 +81,9 @@ function changedArgs({ server }: JobCall, before: unknown[], after: unknown[]): 
 /** @throws UNKNOWN_JID */
 function waiting(job: JobRecord): SetEntry | QueuedJob {
   if (job instanceof SetEntry || job instanceof QueuedJob) return job
-  throw new HighkiqError('UNKNOWN_JID', `job ${cut(job.jid)} runs: only waiting and dead jobs can be edited`)
+  throw new HighkiqError('UNKNOWN_JID', `job ${cut(job.jid)} runs: only waiting and dead jobs can be edited`, {
+    problem: 'running',
+  })
 }
 
 /** Hidden values would be replaced by what is shown instead of them. @throws INVALID_REQUEST */
@@ -89,6 +91,7 @@ function refuseHidden({ server }: JobCall, job: JobRecord, member: 'args' | 'tag
   if (!server.redaction.hides(member, job[member])) return
   const what = member === 'args' ? 'these arguments' : 'these tags'
   throw invalid(`parts of ${what} are hidden here, so they can't be edited: edit the job in your app`, {
+    problem: `hidden-${member}`,
     path: member,
   })
 }

@@ -36,6 +36,7 @@ export async function positionOf(
 
 export function wrongCursor(): HighkiqError {
   return invalid('the parameter cursor must be the `next` of the previous page: start again without it', {
+    problem: 'cursor',
     parameter: 'cursor',
   })
 }

@@ -177,7 +177,12 @@ export const DryRun = s.object({
   total: s.count,
   valid: s.count,
   invalid: s.count,
-  problems: s.list(s.object({ row: s.orNull(s.count), code: s.text, message: s.text })),
+  problems: s.list(
+    s.object({
+      ...{ row: s.orNull(s.count), code: s.text, message: s.text },
+      details: s.described(s.optional(s.anyObject), 'of the error that ended the reading'),
+    }),
+  ),
   groups: s.described(
     s.list(
       s.object({ code: s.text, field: s.orNull(s.text), message: s.text, count: s.positive, rows: s.list(s.count) }),

@@ -216,7 +216,7 @@ export function cursor<T>(read: (text: string) => T | undefined): Parameter<T | 
     read(value, name) {
       if (value === null) return undefined
       const known = read(value)
-      if (known === undefined) throw wrong(name, value, 'the `next` of the previous page')
+      if (known === undefined) throw wrong(name, value, 'the `next` of the previous page', { problem: 'cursor' })
       return known
     },
   }
@@ -226,7 +226,7 @@ function isDate(value: string): boolean {
   return /^\d{4}-\d\d-\d\d/.test(value) && !Number.isNaN(Date.parse(value))
 }
 
-function wrong(name: string, value: string, is: string): Error {
+function wrong(name: string, value: string, is: string, details: object = {}): Error {
   const got = JSON.stringify(value.slice(0, 100))
-  return invalid(`the parameter ${name} must be ${is} (got ${got})`, { parameter: name })
+  return invalid(`the parameter ${name} must be ${is} (got ${got})`, { ...details, parameter: name })
 }

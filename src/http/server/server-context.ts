@@ -175,7 +175,7 @@ function concurrencyLimit(most: number, mostOfLink: number, what: string) {
   const refuseFrom = (count: number, limit: number, whose = '') => {
     if (count < limit) return
     const message = `${limit} ${what}${whose} are open, which is the limit: try again later`
-    throw new HighkiqError('TOO_MANY_REQUESTS', message, { limit })
+    throw new HighkiqError('TOO_MANY_REQUESTS', message, { problem: 'open', limit })
   }
   return {
     /**

@@ -44,6 +44,7 @@ export class CsvSplitter {
     if (!this.problem && this.#rest.length > MAX_ROW_CHARS) {
       this.#fail(
         this.unfinishedColumn,
+        'long-row',
         'the row is longer than 16 MiB, probably a quote (") that is not closed: close it',
       )
     }
@@ -109,7 +110,7 @@ export class CsvSplitter {
         if (cell.includes('"')) {
           const message =
             'a quote (") is in the middle of a cell: put the whole cell into quotes and write "" for the one inside'
-          return this.#fail(values.length, message)
+          return this.#fail(values.length, 'quote-inside', message)
         }
         values.push(cell)
         at = stop
@@ -120,6 +121,7 @@ export class CsvSplitter {
           if (!last) return -1
           return this.#fail(
             values.length,
+            'quote-open',
             'a quote (") is opened and never closed: close it, or write "" for a quote inside a cell',
           )
         }
@@ -130,7 +132,7 @@ export class CsvSplitter {
         if (next !== undefined && next !== delimiter && next !== '\n' && next !== '\r') {
           const message =
             'after a closing quote (") only a delimiter or the end of the line may come: write "" for a quote inside a cell'
-          return this.#fail(values.length - 1, message)
+          return this.#fail(values.length - 1, 'text-after-quote', message)
         }
       }
       if (at >= length) return last ? length : -1
@@ -144,10 +146,10 @@ export class CsvSplitter {
     }
   }
 
-  #fail(index: number, what: string): -1 {
+  #fail(index: number, problem: string, what: string): -1 {
     const row = this.count + 1
     const column = columnLetters(index)
-    this.problem = invalidFile(`row ${row}, column ${column}: ${what}`, { row, column })
+    this.problem = invalidFile(`row ${row}, column ${column}: ${what}`, { problem, row, column })
     return -1
   }
 }

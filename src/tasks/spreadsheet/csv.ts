@@ -153,7 +153,8 @@ const NAMES: Record<string, string> = {
 export function notText({ problem, encoding = '', byte }: Findings, row: number, column?: number): HighkiqError {
   const letters = column === undefined ? undefined : columnLetters(column)
   const at = `row ${row}${letters ? `, column ${letters}` : ''}${byte === undefined ? '' : `, byte ${byte}`}`
-  const details = { row, ...(letters ? { column: letters } : {}), ...(byte === undefined ? {} : { byte }) }
+  const about = { problem: problem === 'nul' ? 'no-text' : 'other-encoding', row }
+  const details = { ...about, ...(letters ? { column: letters } : {}), ...(byte === undefined ? {} : { byte }) }
   const message =
     problem === 'nul'
       ? `${at}: there is a NUL character, so this is not a text file or its encoding is unknown: save it as "CSV UTF-8"`

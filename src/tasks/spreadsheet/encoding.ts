@@ -170,7 +170,10 @@ function unclear(readings: readonly Reading[], linesBefore: number): HighkiqErro
   const all = `${is.slice(0, -1).join(', ')}, and ${is.at(-1)}`
   const hint = `set encoding: ${encodings[0]}`
   const message = `line ${row}: the encoding is not clear: a cell is ${all}: ${hint}, or another one`
-  return invalidFile(message, { row, encodings, option: 'encoding', value: encodings[0], hint })
+  return invalidFile(message, {
+    ...{ problem: 'unclear-encoding', row, encodings },
+    ...{ option: 'encoding', value: encodings[0], hint },
+  })
 }
 
 const CELL_END = /[,;\t|"\r]/

@@ -33,7 +33,7 @@ export const formatByEnding = (path: string): FileFormat | undefined => ENDINGS[
  */
 function formatByContent(head: Uint8Array): FileFormat {
   if (head.length === 0) {
-    throw invalidFile('the file is empty: it needs a header row with the names of the columns')
+    throw invalidFile('the file is empty: it needs a header row with the names of the columns', { problem: 'empty' })
   }
   const magic = Buffer.from(head.subarray(0, 4)).toString('hex')
   const bytes = Buffer.from(head).toString('latin1')
@@ -41,14 +41,16 @@ function formatByContent(head: Uint8Array): FileFormat {
   if (magic === 'd0cf11e0') {
     const message =
       'the file is a password-protected workbook or one of the old .xls kind: open it in Excel and save it as .xlsx without a password'
-    throw invalidFile(message)
+    throw invalidFile(message, { problem: 'old-workbook' })
   }
-  for (const [start, kind] of OTHERS) {
+  for (const [start, kind, problem] of OTHERS) {
     if (!magic.startsWith(start)) continue
-    throw invalidFile(`the file is ${kind}, not a table: save it as CSV, XLSX or NDJSON`)
+    throw invalidFile(`the file is ${kind}, not a table: save it as CSV, XLSX or NDJSON`, { problem })
   }
   if (bytes.startsWith('mimetypeapplication/vnd.oasis.opendocument', 30)) {
-    throw invalidFile('the file is an OpenDocument table (.ods): open it and save it as .xlsx or CSV')
+    throw invalidFile('the file is an OpenDocument table (.ods): open it and save it as .xlsx or CSV', {
+      problem: 'open-document',
+    })
   }
   // The second is the magic number of a zip archive with nothing in it.
   if (magic === '504b0304' || magic === '504b0506') return 'xlsx'
@@ -57,7 +59,7 @@ function formatByContent(head: Uint8Array): FileFormat {
   if (markup) {
     const kind = markup[1] === '?xml' ? 'XML (such as an "XML Spreadsheet")' : 'a web page (HTML)'
     const message = `the file is ${kind}, which some programs save as .xls: open it in Excel and save it as .xlsx`
-    throw invalidFile(message)
+    throw invalidFile(message, { problem: 'markup' })
   }
   return /^\s*(?:\[\s*)?\{\s*["}]/.test(start) ? 'ndjson' : 'csv'
 }
@@ -73,14 +75,14 @@ function isLockFile(head: Uint8Array): boolean {
 
 function lockFile(): HighkiqError {
   const message = 'the file is the lock that Excel keeps beside an open workbook (~$…): take the workbook itself'
-  return invalidFile(message)
+  return invalidFile(message, { problem: 'lock-file' })
 }
 
-const OTHERS: [string, string][] = [
-  ['25504446', 'a PDF'],
-  ['1f8b', 'packed with gzip'],
-  ['89504e47', 'a picture'],
-  ['ffd8ff', 'a picture'],
+const OTHERS: [start: string, kind: string, problem: string][] = [
+  ['25504446', 'a PDF', 'pdf'],
+  ['1f8b', 'packed with gzip', 'gzip'],
+  ['89504e47', 'a picture', 'picture'],
+  ['ffd8ff', 'a picture', 'picture'],
 ]
 
 /** @throws INVALID_OPTION */
@@ -106,6 +108,7 @@ export function checkedFormat({ head, path }: OpenSource, given: FileFormat | un
     ndjson: 'has a JSON object at its beginning: rename it to .ndjson, or to .json when it is a list',
   }[is]
   throw invalidFile(`${how} ${NAMES[stated]}, but the file ${what}`, {
+    ...{ problem: `is-${is}`, stated: NAMES[stated] },
     ...(given === undefined ? {} : { option: 'format', value: given, hint }),
   })
 }

@@ -45,7 +45,7 @@ export class JsonElements {
       }
       if (this.#ended && !/[\s\0]/.test(piece.charAt(at)) && at >= from) {
         const message = `row ${this.#count}: there is text behind the end of the list: leave only one list of objects in the file`
-        throw invalidFile(message, { row: this.#count })
+        throw invalidFile(message, { problem: 'after-list', row: this.#count })
       }
     }
     if (this.#depth > 0) {
@@ -63,7 +63,7 @@ export class JsonElements {
   end(row: number): string[] {
     if (this.#ended) return []
     const message = `row ${row}: the file breaks off, for its list has no end (]): copy or save it again`
-    throw invalidFile(message, { row })
+    throw invalidFile(message, { problem: 'damaged', row })
   }
 
   #add(rest: string, texts: string[], isLast: boolean): void {

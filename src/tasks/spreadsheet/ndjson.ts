@@ -37,11 +37,12 @@ export async function* ndjsonRows(
       yield* batch(parse(texts.split(piece)))
       if (texts.length <= MAX_LINE_CHARS) continue
       const message = `row ${number + 1}: the object is longer than 16 MiB: each stands on a line of its own, or in a list`
-      throw invalidFile(message, { row: number + 1 })
+      throw invalidFile(message, { problem: 'long-row', row: number + 1 })
     }
     if (found.problem) throw notText(found, number + 1)
     if (texts) yield* batch(parse(texts.end(number + 1)))
-    if (count === 0) throw invalidFile('the file is empty: it needs a JSON object on each line')
+    if (count === 0)
+      throw invalidFile('the file is empty: it needs a JSON object on each line', { problem: 'no-objects' })
   } finally {
     await source.close()
   }
@@ -103,9 +104,9 @@ function objectOf(text: string, row: number, what: 'line' | 'element'): Record<s
     value = parseJson(text)
   } catch (error) {
     const message = `row ${row}: the ${what} is not JSON (${messageOf(error).replace(/\s+/g, ' ').slice(0, 200)}): each ${what} is one JSON object`
-    throw invalidFile(message, { row }, { cause: error })
+    throw invalidFile(message, { problem: 'no-object', row }, { cause: error })
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   const is = value === null ? 'null' : Array.isArray(value) ? 'a list' : `a ${typeof value}`
-  throw invalidFile(`row ${row}: the ${what} is ${is}: each ${what} is one JSON object`, { row })
+  throw invalidFile(`row ${row}: the ${what} is ${is}: each ${what} is one JSON object`, { problem: 'no-object', row })
 }

@@ -99,10 +99,13 @@ async function fromHeader(
     break
   }
   if (headerRow === undefined) {
-    throw invalidFile('the file is empty: it needs a header row with the names of the columns')
+    throw invalidFile('the file is empty: it needs a header row with the names of the columns', { problem: 'empty' })
   }
   const message = `row ${headerRow} is empty: headerRow is the row that holds the names of the columns, counted from 1`
-  throw invalidFile(message, { row: headerRow, option: 'headerRow', hint: 'headerRow is the row' })
+  throw invalidFile(message, {
+    ...{ problem: 'no-header', row: headerRow },
+    ...{ option: 'headerRow', hint: 'headerRow is the row' },
+  })
 }
 
 /**
@@ -117,7 +120,7 @@ function checkedHeader(rows: readonly TableRow[], rules: TableRules): string[] {
     const header = headerOf(top, rules)
     if (guess && isTitle(top, guess, header, rules.chosen)) {
       const message = `row ${top.number} has no names for most of the columns`
-      throw invalidFile(message, { row: top.number })
+      throw invalidFile(message, { problem: 'no-names', row: top.number })
     }
     if (!rules.chosen) for (const row of below) refuseStray(row, { header, top })
     return header
@@ -195,7 +198,7 @@ async function* dataRows(
 
 function almostEmpty(row: number, columns: number): HighkiqError {
   const message = `row ${row}: nearly all cells of the ${columns} columns are empty: delete the columns that are not needed`
-  return invalidFile(message, { row })
+  return invalidFile(message, { problem: 'empty-columns', row })
 }
 
 /** Replaces lone surrogates, which a workbook's escapes can produce and no job may have. */
@@ -233,8 +236,8 @@ function refuseStray({ number: row, values }: TableRow, { header, top }: TopOfTa
     `row ${row}, column ${columnLetters(extra)}: there is a value, but the header names only ` +
     `${length === 1 ? '1 column' : `${length} columns`}: give the column a name, leave it out (${hint} takes only ${fits}), ` +
     'or put quotes around a cell that contains the delimiter'
-  const about = { row, column: columnLetters(extra), option: 'columns', value: JSON.parse(text), hint }
-  throw invalidFile(message, about)
+  const at = { problem: 'unnamed-column', row, column: columnLetters(extra) }
+  throw invalidFile(message, { ...at, option: 'columns', value: JSON.parse(text), hint })
 }
 
 /** Returns an example of the option `columns` that selects the first columns of this file. */
@@ -252,7 +255,7 @@ function headerOf({ number: row, values }: TableRow, { names: given, chosen, nam
   if (given) return named(given, names, row)
   if (names.length > MAX_COLUMNS) {
     const message = `row ${row}: the header has ${names.length} columns: at most ${MAX_COLUMNS} are possible`
-    throw invalidFile(message, { row })
+    throw invalidFile(message, { problem: 'too-many-columns', row })
   }
   const header = names.map((name, index) => name || `column_${columnLetters(index)}`)
   const seen = new Map<string, number>()
@@ -261,7 +264,7 @@ function headerOf({ number: row, values }: TableRow, { names: given, chosen, nam
     if (first !== undefined && (!chosen || chosen.has(name))) {
       const both = `columns ${columnLetters(first)} and ${columnLetters(index)}`
       const message = `row ${row}: ${both} are both named ${shown(name)}: give each its own name`
-      throw invalidFile(message, { row, column: columnLetters(index), name })
+      throw invalidFile(message, { problem: 'same-name', row, column: columnLetters(index), name })
     }
     if (first !== undefined) header[index] = freeName(`${name}_${columnLetters(index)}`, header)
     seen.set(header[index] as string, index)

@@ -57,7 +57,7 @@ export async function* sheetRows(
 function emptySheet({ name, names }: { name: string; names: string[] }): HighkiqError {
   const hint = 'name another sheet with sheet'
   const message = `the sheet ${shown(name)} is empty: ${hint} (there are ${names.map(shown).join(', ')})`
-  return invalidFile(message, { option: 'sheet', hint, sheets: names })
+  return invalidFile(message, { problem: 'empty-sheet', sheet: name, sheets: names, option: 'sheet', hint })
 }
 
 /** Finds the parts of the archive that make up one sheet. */
@@ -67,10 +67,12 @@ async function findWorkbook(zip: CheckedZip, wanted: string | number | undefined
     target === undefined ? undefined : zip.entries.get(target.toLowerCase())
   const main = entryAt(path)
   if (path?.endsWith('.bin')) {
-    throw invalidFile('the file is a binary workbook (.xlsb): open it in Excel and save it as .xlsx')
+    throw invalidFile('the file is a binary workbook (.xlsb): open it in Excel and save it as .xlsx', {
+      problem: 'binary-workbook',
+    })
   }
   if (path === undefined || main === undefined || !path.endsWith('.xml')) {
-    throw invalidFile('the file is a zip archive, but not an .xlsx workbook: save it as .xlsx')
+    throw invalidFile('the file is a zip archive, but not an .xlsx workbook: save it as .xlsx', { problem: 'zip' })
   }
   const related = await relationships(zip, path)
   const properties: (string | undefined)[] = []
@@ -90,7 +92,10 @@ async function findWorkbook(zip: CheckedZip, wanted: string | number | undefined
   if (!found) {
     const names = sheets.map((sheet) => shown(sheet.name)).join(', ') || 'none'
     const which = wanted === undefined ? 'a sheet' : `the sheet ${shown(wanted)}`
-    throw invalidFile(`the workbook does not have ${which}: its sheets are ${names}`)
+    throw invalidFile(`the workbook does not have ${which}: its sheets are ${names}`, {
+      problem: 'no-sheet',
+      known: sheets.map((sheet) => sheet.name),
+    })
   }
   return {
     sheet: found.entry,
@@ -168,5 +173,5 @@ function tooLarge(entry: Entry): HighkiqError {
   const message =
     `the workbook has ${size} of ${entry.fileName}, more than fits into memory: ` +
     'save it as CSV, split it, or start Node with a larger --max-old-space-size'
-  return invalidFile(message, { entry: entry.fileName })
+  return invalidFile(message, { problem: 'too-large', entry: entry.fileName })
 }

@@ -234,14 +234,17 @@ export class WorksheetScanner extends XmlScanner {
 
   #textAt(number: number): string {
     const text = this.#context.texts[number]
-    return text ?? this.#fail('the workbook does not have the text of this cell: open it in Excel and save it again')
+    return (
+      text ??
+      this.#fail('damaged', 'the workbook does not have the text of this cell: open it in Excel and save it again')
+    )
   }
 
   /** Puts a value into the row, in the column of the cell. Empty cells at the end of a row are left out. */
   #put(value: unknown): void {
     const values = this.#values
     const at = this.#column
-    if (at >= MAX_COLUMNS) this.#fail('a sheet has no columns right of XFD: take the cell away')
+    if (at >= MAX_COLUMNS) this.#fail('too-many-columns', 'a sheet has no columns right of XFD: take the cell away')
     this.#next = at + 1
     if (value === '' && at >= values.length) return
     if (typeof value === 'string') {
@@ -255,21 +258,21 @@ export class WorksheetScanner extends XmlScanner {
   #pad(length: number): void {
     this.#empty += length - this.#values.length
     if (this.#empty > EMPTY_CELLS + EMPTY_CELLS_PER_CHAR * this.#length) {
-      this.#fail('the sheet has far more empty columns than values: delete the empty columns')
+      this.#fail('empty-columns', 'the sheet has far more empty columns than values: delete the empty columns')
     }
     while (this.#values.length < length) this.#values.push('')
   }
 
   #checkLength(more: number): void {
     if (this.#chars + more <= MAX_ROW_CHARS) return
-    this.#fail('the row is longer than 16 MiB: split it')
+    this.#fail('long-row', 'the row is longer than 16 MiB: split it')
   }
 
   /** @throws INVALID_FILE with the row, and the column of the cell */
-  #fail(what: string): never {
+  #fail(problem: string, what: string): never {
     const row = this.#number
     const column = columnLetters(this.#column)
-    throw invalidFile(`row ${row}, column ${column}: ${what}`, { row, column })
+    throw invalidFile(`row ${row}, column ${column}: ${what}`, { problem, row, column })
   }
 }
 

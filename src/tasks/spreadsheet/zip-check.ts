@@ -36,7 +36,9 @@ export async function openZip(file: string | Uint8Array): Promise<CheckedZip> {
         ? await openPromise(file, { autoClose: false })
         : await fromBufferPromise(Buffer.from(file.buffer, file.byteOffset, file.byteLength), { autoClose: false })
     if (zip.entryCount > MAX_ENTRIES) {
-      throw invalidFile(`the file has more than ${count(MAX_ENTRIES)} parts: remove its pictures, or save it as CSV`)
+      throw invalidFile(`the file has more than ${count(MAX_ENTRIES)} parts: remove its pictures, or save it as CSV`, {
+        problem: 'too-many-parts',
+      })
     }
     let total = 0
     let contents = 0
@@ -45,7 +47,9 @@ export async function openZip(file: string | Uint8Array): Promise<CheckedZip> {
       checkEntry(entry, total)
       contents += entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength
       if (contents > MAX_CONTENTS_BYTES) {
-        throw invalidFile('the names and comments of the parts of the file take more than 16 MB: save it as CSV')
+        throw invalidFile('the names and comments of the parts of the file take more than 16 MB: save it as CSV', {
+          problem: 'too-many-parts',
+        })
       }
       // Nothing reads them, and they take fifty times as much memory as their bytes.
       entry.extraFields = []
@@ -63,19 +67,19 @@ export async function openZip(file: string | Uint8Array): Promise<CheckedZip> {
 
 function checkEntry(entry: Entry, total: number): void {
   if (entry.isEncrypted()) {
-    throw invalidFile('the file is password-protected: save it without a password')
+    throw invalidFile('the file is password-protected: save it without a password', { problem: 'password' })
   }
   const ratio = entry.uncompressedSize / Math.max(entry.compressedSize, 1)
   if (total > MAX_TOTAL_BYTES || (entry.uncompressedSize > MAX_UNCHECKED_BYTES && ratio > MAX_RATIO)) {
     const message = `the file would unpack to more than is safe (${entry.fileName}): split it, or save it as CSV`
-    throw invalidFile(message, { entry: entry.fileName })
+    throw invalidFile(message, { problem: 'too-large', entry: entry.fileName })
   }
 }
 
 /** Returns the error for two parts of one name: programs disagree about which one they read. */
 function twice({ fileName }: Entry): HighkiqError {
   const message = `the file is damaged (it has two parts named ${shown(fileName)}): open it in Excel and save it again`
-  return invalidFile(message, { entry: fileName })
+  return invalidFile(message, { problem: 'damaged', entry: fileName })
 }
 
 // Far larger than the default: unpacking in small pieces takes three times as long.
@@ -106,5 +110,5 @@ async function* content(zip: ZipFile, entry: Entry): AsyncGenerator<Buffer, void
 export function damaged(error: unknown): unknown {
   if (error instanceof HighkiqError || (error as NodeJS.ErrnoException).syscall) return error
   const message = `the file is damaged or cut off (${messageOf(error).replace(/\s+/g, ' ')}): copy or save it again`
-  return invalidFile(message, undefined, { cause: error })
+  return invalidFile(message, { problem: 'damaged' }, { cause: error })
 }

@@ -16,7 +16,7 @@ import { useImport } from './use-import.ts'
 
 export function ImportDialog({ file: dropped, onClose }: { file: File | null; onClose(): void }) {
   const dialog = useRef<HTMLDialogElement>(null)
-  const { form, setForm, run, isChecked, step, failure, read, start } = useImport(dropped, onClose)
+  const { form, setForm, run, end, isChecked, step, failure, read, start } = useImport(dropped, onClose)
   useEffect(() => dialog.current?.showModal(), [])
   const readWith = (reading: ImportForm['reading']) => read({ ...form, ...UNREAD, reading })
 
@@ -39,7 +39,9 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
           onMeta={(meta) => setForm({ ...form, meta })}
         />
       )}
-      {run && <Preview run={run} columns={form.columns} onColumns={(columns) => setForm({ ...form, columns })} />}
+      {run && (
+        <Preview run={run} end={end} columns={form.columns} onColumns={(columns) => setForm({ ...form, columns })} />
+      )}
       <div class="actions">
         <button type="button" class="btn" onClick={onClose}>
           {t(step === 'sending' ? 'drawer.close' : 'import.leave')}

@@ -1,7 +1,9 @@
 /** The result of a dry run: the problems with their counts, and the first rows below what each column becomes. */
 
+import type { ApiError } from '../../api/client.ts'
 import type { DryRun } from '../../api/types.ts'
 import { number } from '../../format/number.ts'
+import { refusalDetail } from '../../format/refusal.ts'
 import { t } from '../../i18n/index.ts'
 import type { ImportForm } from './import-form.ts'
 
@@ -9,12 +11,14 @@ type Columns = ImportForm['columns']
 
 interface PreviewProps {
   run: DryRun
+  /** The error that ended the reading of the file. */
+  end: ApiError | undefined
   /** The mapping as the form shows it now. */
   columns: Columns
   onColumns(columns: Columns): void
 }
 
-export function Preview({ run, columns, onColumns }: PreviewProps) {
+export function Preview({ run, end, columns, onColumns }: PreviewProps) {
   const headers = run.columns ?? [...new Set(run.sample.flatMap(({ values }) => Object.keys(Object(values))))]
   const became = headers.flatMap((header) => (columns[header] === null ? [] : columns[header] || header))
   const missing = run.fields.filter((field) => !became.includes(field))
@@ -24,9 +28,9 @@ export function Preview({ run, columns, onColumns }: PreviewProps) {
         {t('import.found', { n: run.total })}{' '}
         {run.invalid > 0 ? <b>{t('import.invalid', { n: run.invalid })}</b> : t('import.allValid')}
       </p>
-      {!run.complete && (
+      {end && (
         <p>
-          <b>{t('import.incomplete')}</b> <bdi>{run.problems.at(-1)?.message}</bdi>
+          <b>{t('import.incomplete')}</b> <bdi>{refusalDetail(end) ?? end.message}</bdi>
         </p>
       )}
       {run.groups.length > 0 && <Problems groups={run.groups} />}

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
-import { ApiError, sendFile } from '../../api/client.ts'
+import { ApiError, apiErrorOf, sendFile } from '../../api/client.ts'
 import type { DryRun, TaskImported } from '../../api/types.ts'
 import { useKey } from '../../api/use-key.ts'
 import { at } from '../../base.ts'
@@ -17,6 +17,8 @@ const IMPORT = '/tasks/import'
 /** The result of a dry run, and the query that it answered. */
 interface Found {
   run: DryRun
+  /** The error that ended the reading of the file. */
+  end: ApiError | undefined
   query: string
 }
 
@@ -50,10 +52,12 @@ export function useImport(dropped: File | null, onClose: () => void) {
     try {
       const query = { ...readingQuery(next), dryRun: true, lang: language.value }
       const run = await sendFile<DryRun>(IMPORT, query, next.file)
+      const last = run.complete ? undefined : run.problems.at(-1)
+      const end = last && (await apiErrorOf(last))
       if (number !== newest.current) return
       const isFirst = next.headers.length === 0
       const known = isFirst ? withColumns(next, run) : next
-      setFound({ run, query: textOf(known) })
+      setFound({ run, end, query: textOf(known) })
       if (isFirst) setForm((now) => ({ ...withColumns(now, run), columns: { ...known.columns, ...run.suggested } }))
     } catch (thrown) {
       if (number === newest.current) setFailure(asError(thrown))
@@ -71,7 +75,9 @@ export function useImport(dropped: File | null, onClose: () => void) {
       const headers = { 'idempotency-key': keyOf(JSON.stringify(query), form.file) }
       const { id, total, error } = await sendFile<TaskImported>(IMPORT, query, form.file, headers)
       // The rows before the error are stored and run; the page of the task shows the rest.
-      if (error) showToast({ text: `${t('import.wrong')}: ${refusalText(error)}`, isRefusal: true })
+      if (error) {
+        showToast({ text: `${t('import.wrong')}: ${refusalText(await apiErrorOf(error))}`, isRefusal: true })
+      }
       if (isClosed()) {
         if (!error) showToast(t('import.sent', { file: form.file.name, n: total }))
         return
@@ -93,7 +99,7 @@ export function useImport(dropped: File | null, onClose: () => void) {
     }
   }, [])
   return {
-    ...{ form, setForm, step, failure, run: found?.run },
+    ...{ form, setForm, step, failure, run: found?.run, end: found?.end },
     /** Whether the last dry run read the file as the form says now. */
     isChecked: found?.query === textOf(form),
     read: (next: ImportForm) => void read(next),

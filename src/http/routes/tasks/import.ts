@@ -13,7 +13,6 @@ import type { ImportOptions } from '../../../tasks/tasks.ts'
 import type { ErrorBody } from '../../server/answer.ts'
 import { errorBody, invalid, json } from '../../server/answer.ts'
 import { FingerprintStream } from '../../server/fingerprint.ts'
-import { messageWithParameters } from '../../server/hints.ts'
 import { claimKey, type KeyClaim, untilComplete } from '../../server/idempotency.ts'
 import { flag, jsonText, membersOf, oneOf, type Parameter, text, type Values } from '../../server/parameter.ts'
 import { answer, type Call, PUSH_ERRORS, post, type Route } from '../../server/route.ts'
@@ -179,7 +178,7 @@ async function checkFile(call: Call<Values<typeof QUERY>>, { file, options, over
   const { language: lang } = viewerOf(call)
   const job = hq.jobNamed(query.job) as never
   const result = await hq.tasks.import(job, file, { ...options, dryRun: true, lang }).finally(over)
-  for (const problem of result.problems) if (problem.error) problem.message = messageWithParameters(problem.error)
+  for (const problem of result.problems) if (problem.error) Object.assign(problem, errorBody(problem.error))
   return json(result)
 }
 

@@ -57,7 +57,7 @@ export const TASK_ROUTES: Route[] = [
       if (!Array.isArray(args)) throw invalid('`args` must be a list with a list of arguments for each row')
       if (args.length > server.limits.rows) {
         const message = `a task can have at most ${server.limits.rows} rows (got ${args.length})`
-        throw new HighkiqError('TOO_MANY_ROWS', message)
+        throw new HighkiqError('TOO_MANY_ROWS', message, { maxRows: server.limits.rows })
       }
       const rows = args as unknown[][]
       const create = (more: { id?: string }) => hq.tasks.create(hq.jobNamed(job), rows, { ...options, ...more })
@@ -93,7 +93,7 @@ export const TASK_ROUTES: Route[] = [
       }
       if (pages.length > server.limits.rows) {
         const message = `an export can have at most ${server.limits.rows} pages (got ${pages.length})`
-        throw new HighkiqError('TOO_MANY_ROWS', message)
+        throw new HighkiqError('TOO_MANY_ROWS', message, { maxRows: server.limits.rows })
       }
       const { id } = await hq.tasks.export(hq.jobNamed(job) as never, pages as never, withCallbacks(hq, given))
       audit({ count: pages.length, id, job })
@@ -282,7 +282,9 @@ const endOf = (until: number | undefined) =>
 /** Returns the rights of a new link. @throws READ_ONLY */
 function rightsOf({ rights }: { rights: LinkRights | undefined }, mayChange: boolean): LinkRights {
   if (rights === 'change' && !mayChange) {
-    throw new HighkiqError('READ_ONLY', 'This server is read-only, and so are its links: use rights=read.')
+    throw new HighkiqError('READ_ONLY', 'This server is read-only, and so are its links: use rights=read.', {
+      problem: 'link-rights',
+    })
   }
   return rights ?? (mayChange ? 'change' : 'read')
 }
