@@ -151,13 +151,7 @@ async function named(app: AppPort, jid: string, states: readonly JobState[], don
   const { state, job } = await findJob(app, jid)
   if (job && states.includes(state)) return job
   const places = states === IN_QUEUE_OR_SET ? 'in a queue or a job set' : 'in a queue, in a job set or running'
-  throw new HighkiqError(
-    'UNKNOWN_JID',
-    `job ${jid.slice(0, 100)} can't be ${done} (${state}): only jobs ${places} can`,
-    {
-      problem: 'elsewhere',
-    },
-  )
+  throw new HighkiqError('UNKNOWN_JID', `job ${jid.slice(0, 100)} can't be ${done} (${state}): only jobs ${places} can`)
 }
 
 /** @throws INVALID_JOB, INVALID_ARGS, ARGS_TOO_LARGE, INVALID_OPTION */

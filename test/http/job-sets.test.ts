@@ -239,7 +239,7 @@ test('actions on selected jobs work with and without keys, and missing jobs are 
       ),
     },
   })
-  expect([status, body]).toEqual([200, { done: 5, refused: 1, error: 'job nobody was not found' }])
+  expect([status, body]).toEqual([200, { done: 5, refused: 1, error: 'job nobody was not found', problem: 'gone' }])
   expect(await t.hq.dead.size()).toBe(35)
   const again = await t.call('POST', '/api/v1/dead/retry', {
     json: { jobs: some(1, 3).map(({ jid, key }) => ({ jid, key })) },

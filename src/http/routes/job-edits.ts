@@ -13,7 +13,7 @@ import { DuplicateChanges as ChangesBody, EditedArgs } from '../schemas/new-jobs
 import { invalid, json } from '../server/answer.ts'
 import { type Call, capitalized, ok, PUSH_ERRORS, post, type Route } from '../server/route.ts'
 import { bodyOf } from '../server/schema.ts'
-import { entryOf, gone, inTime, isKeyOf, key, queuedOf } from './job-key.ts'
+import { actedOn, entryOf, gone, inTime, isKeyOf, key, queuedOf } from './job-key.ts'
 import { cut } from './job-summary.ts'
 
 type JobCall = Call<{ key: string | undefined }>
@@ -34,7 +34,7 @@ function routesOf(path: string, noun: string, find: (call: JobCall) => Promise<J
         refuseHidden(call, job, 'args')
         const isDone = await call.hq.edit(waiting(job), args)
         call.audit({ count: isDone ? 1 : 0, ...aboutOf(job), changed: changedArgs(call, job.args, args) })
-        return json(isDone ? { done: 1, refused: 0 } : { done: 0, refused: 1, error: 'another request was faster' })
+        return json(actedOn(isDone))
       },
     }),
     post(`${path}/duplicate`, {

@@ -142,3 +142,17 @@ export function gone(jid: string): HighkiqError {
 function wrongKey(): HighkiqError {
   return invalid('`key` must be the key of an entry from a list', { parameter: 'key' })
 }
+
+/** The result of an action on jobs. `error` and `problem` are those of the first refused job. */
+export interface ActionResult {
+  done: number
+  refused: number
+  error?: string
+  problem?: 'overtaken' | 'gone'
+}
+
+/** Returns the result of an action on one job, which another request may have overtaken. */
+export function actedOn(isDone: boolean): ActionResult {
+  if (isDone) return { done: 1, refused: 0 }
+  return { done: 0, refused: 1, error: 'another request was faster', problem: 'overtaken' }
+}

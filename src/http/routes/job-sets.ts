@@ -14,7 +14,18 @@ import { flag, integer, membersOf, text } from '../server/parameter.ts'
 import { type Call, capitalized, del, get, ok, post, type Route } from '../server/route.ts'
 import { bodyOf } from '../server/schema.ts'
 import type { ServerContext } from '../server/server-context.ts'
-import { cursor, entryByKey, entryOf, key, keyOfEntry, type NamedJob, positionOf, SEARCH_MS } from './job-key.ts'
+import {
+  type ActionResult,
+  actedOn,
+  cursor,
+  entryByKey,
+  entryOf,
+  key,
+  keyOfEntry,
+  type NamedJob,
+  positionOf,
+  SEARCH_MS,
+} from './job-key.ts'
 import { cut, detailOf, entrySummaryOf } from './job-summary.ts'
 import { sweepRoute } from './sweep.ts'
 
@@ -204,7 +215,7 @@ async function actOnOne(call: Call<{ key: string | undefined }>, set: JobSet, ac
   const entry = await entryOf(server, set, { jid: path.jid ?? '', key: query.key }, request.signal)
   const isDone = await act.one(entry, at)
   call.audit({ count: isDone ? 1 : 0, class: cut(entry.displayClass) })
-  return json(isDone ? { done: 1, refused: 0 } : { done: 0, refused: 1, error: 'another request was faster' })
+  return json(actedOn(isDone))
 }
 
 async function actOnSome(call: Call, set: JobSet, act: Action): Promise<Response> {
@@ -243,12 +254,6 @@ function whenOf({ at, in: wait = 0 }: { at?: string | number; in?: number }, { h
   return at === undefined ? hq.now() / 1000 + wait : secondsOf(at)
 }
 
-interface ActionResult {
-  done: number
-  refused: number
-  error?: string
-}
-
 const AT_ONCE = 10
 
 /** A job that can't be moved does not stop the others. `acted` is updated while they are done. */
@@ -263,9 +268,9 @@ async function actOnSelected(
   const seal = await server.seal()
   const keyless = jobs.filter(({ key }) => key === undefined).map(({ jid }) => jid)
   const found = keyless.length > 0 ? await set.among(new Set(keyless), SEARCH_MS) : new Map<string, SetEntry>()
-  const refuse = (error: string) => {
+  const refuse = (error: string, problem?: ActionResult['problem']) => {
     acted.refused++
-    acted.error ??= error
+    if (acted.error === undefined) Object.assign(acted, { error, ...(problem ? { problem } : {}) })
   }
   const rest = jobs.values()
   const work = async () => {
@@ -273,9 +278,9 @@ async function actOnSelected(
       signal.throwIfAborted()
       try {
         const entry = key === undefined ? found.get(jid) : await entryByKey(seal, set, { jid, key })
-        if (!entry) refuse(`job ${jid.slice(0, 100)} was not found`)
+        if (!entry) refuse(`job ${jid.slice(0, 100)} was not found`, 'gone')
         else if (await act(entry)) acted.done++
-        else refuse(`another request was faster with job ${jid.slice(0, 100)}`)
+        else refuse(`another request was faster with job ${jid.slice(0, 100)}`, 'overtaken')
       } catch (thrown) {
         refuse(messageOf(thrown))
       }

@@ -11,7 +11,7 @@ import { timeOf } from '../schemas/times.ts'
 import { json } from '../server/answer.ts'
 import { flag, integer, oneOf } from '../server/parameter.ts'
 import { type Call, del, get, ok, post, type Route } from '../server/route.ts'
-import { cursor, key, keyOfQueued, positionOf, queuedOf } from './job-key.ts'
+import { actedOn, cursor, key, keyOfQueued, positionOf, queuedOf } from './job-key.ts'
 import { FILTER } from './job-sets.ts'
 import { cut, detailOf, summaryOf } from './job-summary.ts'
 import { PERIOD } from './metrics.ts'
@@ -145,7 +145,7 @@ export const QUEUE_ROUTES: Route[] = [
       const job = await queuedOf(server, hq.queue(path.name ?? ''), named, request.signal)
       const isGone = await job.delete()
       audit({ count: isGone ? 1 : 0, class: cut(job.displayClass) })
-      return json(isGone ? { done: 1, refused: 0 } : { done: 0, refused: 1, error: 'another request was faster' })
+      return json(actedOn(isGone))
     },
   }),
   actionRoute('pause', 'Workers fetch no more jobs from it; running jobs finish, and pushes are stored', (queue) =>

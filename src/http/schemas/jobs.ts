@@ -197,6 +197,10 @@ export const Acted = s.object({
   done: s.count,
   refused: s.described(s.count, 'jobs that were gone, or could not be moved'),
   error: s.described(s.optional(s.text), 'why the first job was refused'),
+  problem: s.described(
+    s.optional(s.oneOf(['overtaken', 'gone'])),
+    'why, for programs: another request was faster, or the job is not here any more',
+  ),
   moved: s.described(
     s.optional(s.list(s.object({ jid: s.short, key: s.text, was: s.orNull(s.number) }))),
     'jobs that were moved to another time: their new keys, and when they were due before, in seconds',

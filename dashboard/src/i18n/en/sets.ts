@@ -99,6 +99,8 @@ export const sets = {
   'sets.doing.cancel': 'Cancelling',
   'sets.done.cancel': { one: '{n} job was asked to stop.', other: '{n} jobs were asked to stop.' },
   'sets.refused': { one: '{n} stayed as it was: {why}', other: '{n} stayed as they were: {why}' },
+  'sets.why.overtaken': 'another request was faster',
+  'sets.why.gone': 'it is not here any more',
   'sets.undone': { one: '{n} job runs when it would have.', other: '{n} jobs run when they would have.' },
   'sets.sweep.busy': 'An action like this is already running: wait for it, or stop it.',
   'sets.sweep.stay': 'It stops when this page is closed.',

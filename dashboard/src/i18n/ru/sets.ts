@@ -200,6 +200,8 @@ export const sets: TextsOf<typeof english> = {
     many: '{n} осталось как было: {why}',
     other: '{n} осталось как было: {why}',
   },
+  'sets.why.overtaken': 'другой запрос был быстрее',
+  'sets.why.gone': 'его здесь больше нет',
   'sets.undone': {
     one: '{n} задание запустится в прежнее время.',
     few: '{n} задания запустятся в прежнее время.',

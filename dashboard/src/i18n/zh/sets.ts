@@ -100,6 +100,8 @@ export const sets: TextsOf<typeof english> = {
   'sets.doing.cancel': '正在取消',
   'sets.done.cancel': { other: '已要求 {n} 个作业停止。' },
   'sets.refused': { other: '{n} 个保持原样：{why}' },
+  'sets.why.overtaken': '另一个请求更快',
+  'sets.why.gone': '它已不在这里',
   'sets.undone': { other: '{n} 个作业已恢复原定时间。' },
   'sets.sweep.busy': '已有类似操作正在进行：请等待，或先停止它。',
   'sets.sweep.stay': '关闭此页面即停止。',

@@ -27,7 +27,7 @@ export async function act(
   const { moved } = acted
   const undo = moved && (() => void putBack(set, moved).then(undone))
   if (acted.done > 0) showToast(toastOf(name, acted), undo)
-  else showToast({ text: t('sets.refused', { n: acted.refused, why: acted.error ?? '' }), isRefusal: true })
+  else showToast({ text: t('sets.refused', { n: acted.refused, why: whyOf(acted) }), isRefusal: true })
   return true
 }
 
@@ -62,10 +62,16 @@ export function partsOf(jobs: readonly Target[]): { name: string; count: number 
     .slice(0, MOST_PARTS)
 }
 
-export function toastOf(name: ActionName, { done, refused, error }: Acted): ToastText {
+/** Returns why the first job was refused. */
+export function whyOf({ error = '', problem }: Acted): string {
+  return problem ? t(`sets.why.${problem}`) : error
+}
+
+export function toastOf(name: ActionName, acted: Acted): ToastText {
+  const { done, refused } = acted
   const text = t(`sets.done.${name}`, { n: done })
   if (refused === 0) return { text }
-  return { text: `${text} ${t('sets.refused', { n: refused, why: error ?? '' })}`, isRefusal: true }
+  return { text: `${text} ${t('sets.refused', { n: refused, why: whyOf(acted) })}`, isRefusal: true }
 }
 
 /** Moves jobs back to their earlier times. Jobs that have run or moved in the meantime stay where they are. */
@@ -75,7 +81,8 @@ async function putBack(set: SetName, moved: Required<Acted>['moved']): Promise<v
   )
   await reportOutcome(Promise.all(back), (all) => {
     const done = all.reduce((sum, one) => sum + one.done, 0)
-    const why = all.find(({ error }) => error)?.error
+    const refused = all.find(({ error }) => error)
+    const why = refused && whyOf(refused)
     const texts = done > 0 || !why ? [t('sets.undone', { n: done })] : []
     const text = [...texts, ...(why ? [t('sets.refused', { n: all.length - done, why })] : [])].join(' ')
     return { text, isRefusal: why !== undefined }

@@ -8,6 +8,7 @@ import { at, encoded } from '../../base.ts'
 import { Icon } from '../../components/icon.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { t, type Word } from '../../i18n/index.ts'
+import { whyOf } from '../job-sets/actions.ts'
 import { ArgsField, bodyText, FormDialog, membersOf, type Settings, SettingsFields, wrongSettings } from './form.tsx'
 import { isJsonList } from './row-fields.ts'
 
@@ -60,9 +61,9 @@ function EditDialog({ job: now, path, onDone, onClose }: DialogProps & { onDone(
   const fixed = job.task ? 'form.fixed.tracked' : whyFixed(job)
   const send = async () => {
     if (!isJsonList(text)) return { args: t('job.edit.noList') }
-    const { done, error } = await sendText<Acted>(`${path}/edit`, bodyText(text, {}), { key: job.key })
-    if (done > 0) showToast({ text: t('job.edit.done') })
-    else showToast({ text: t('sets.refused', { n: 1, why: error ?? '' }), isRefusal: true })
+    const acted = await sendText<Acted>(`${path}/edit`, bodyText(text, {}), { key: job.key })
+    if (acted.done > 0) showToast({ text: t('job.edit.done') })
+    else showToast({ text: t('sets.refused', { n: 1, why: whyOf(acted) }), isRefusal: true })
     await onDone()
     return undefined
   }
