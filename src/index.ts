@@ -36,7 +36,7 @@ export {
   type TitlePiece,
 } from './app.ts'
 // Batches and flows
-export type { Batch, Batches, BatchState, MemberSummary } from './batches/batches.ts'
+export type { Batch, Batches, BatchPageOptions, BatchState, MemberSummary } from './batches/batches.ts'
 export type { OpenBatch, PushedFlow } from './batches/create.ts'
 export type { AnyJob, BatchCallback, BatchOptions, CheckedFlow, FlowJob, FlowOptions } from './batches/options.ts'
 // Cancelling

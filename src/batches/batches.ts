@@ -1,6 +1,8 @@
 /** `hq.batches`: finds and cancels batches, and reads their members. */
 
 import type { AppPort } from '../app/port.ts'
+import type { SearchView } from '../inspect/filter.ts'
+import { containsText, searchPages } from '../inspect/search-pages.ts'
 import type { BatchAccess, ChildResult } from '../job/context.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
@@ -62,9 +64,14 @@ export interface BatchMeta {
 }
 
 const PAGE = 100
-/** A search by state reads at most MOST_SEARCHED batches, SEARCH_PAGE at once. */
-const MOST_SEARCHED = 2000
-const SEARCH_PAGE = 500
+
+export interface BatchPageOptions {
+  state?: BatchState
+  /** Only batches and flows whose description contains this text, ignoring case. A flow has the class of its job. */
+  search?: string
+  cursor?: string | undefined
+  limit?: number
+}
 
 /** A member as people read it. */
 export interface MemberSummary extends BatchMember {
@@ -99,32 +106,29 @@ export class Batches {
   }
 
   /**
-   * Returns a page of batches, newest first. `next` is the `cursor` of the next page. With `state` it reads at most 2,000
-   * batches, so a page may have fewer than `limit`, or none, although `next` is set. @throws INVALID_OPTION
+   * Returns a page of batches, newest first. `next` is the `cursor` of the next page. With `state` or `search` it reads at most
+   * 2,000 batches, so a page may have fewer than `limit`, or none, although `next` is set. @throws INVALID_OPTION
    */
   async page(
-    options: { state?: BatchState; cursor?: string | undefined; limit?: number } = {},
+    options: BatchPageOptions = {},
+    { shown = (text) => text }: SearchView = {},
   ): Promise<{ items: Batch[]; next: string | null }> {
-    checkOptions('hq.batches.page', options, { state: BATCH_STATES, cursor: CURSOR, limit: 'count' })
-    const { state, cursor, limit = 25 } = options
+    checkOptions('hq.batches.page', options, { state: BATCH_STATES, search: 'text', cursor: CURSOR, limit: 'count' })
+    const { state, search, cursor, limit = 25 } = options
     const [createdAt, bid = ''] = cursor?.split('-') ?? []
-    let before: BatchCreation | undefined = cursor === undefined ? undefined : { createdAt: Number(createdAt), bid }
-    // One more record, so that the last page is never empty.
-    const pageSize = Math.max(limit + 1, state === undefined ? 0 : SEARCH_PAGE)
-    const items: Batch[] = []
-    for (let read = 0; read < MOST_SEARCHED; read += pageSize) {
-      const { items: records, next } = await readerOf(this.#app).page({ before, limit: pageSize })
-      for (const record of records) {
-        if (state === undefined || stateOf(record) === state) {
-          if (items.length === limit) return { items, next: cursorOf(before) }
-          items.push(batchOf(record))
-        }
-        before = record
-      }
-      if (!next) return { items, next: null }
-      before = next
+    const isWanted = (record: BatchRecord) => {
+      if (state !== undefined && stateOf(record) !== state) return false
+      if (search === undefined) return true
+      const { description } = metaOf(record)
+      return description !== undefined && containsText(shown(description), search)
     }
-    return { items, next: cursorOf(before) }
+    const { items, next } = await searchPages<BatchRecord, BatchCreation>({
+      limit,
+      before: cursor === undefined ? undefined : { createdAt: Number(createdAt), bid },
+      isWanted: state === undefined && search === undefined ? undefined : isWanted,
+      read: (page) => readerOf(this.#app).page(page),
+    })
+    return { items: items.map(batchOf), next: next && `${next.createdAt}-${next.bid}` }
   }
 
   /** Returns the members that have not succeeded or failed: jids of jobs, and bids of nested batches, in any order. */
@@ -202,7 +206,7 @@ function readerOf({ client, store }: AppPort): BatchReader {
 
 export function batchOf(record: BatchRecord): Batch {
   const { bid, parent, job, total, pending, retrying, dead, failed, succeeded, cancelling } = record
-  const { description = null, data = null, callbacks = {} } = parseJson(record.meta) as BatchMeta
+  const { description = null, data = null, callbacks = {} } = metaOf(record)
   const date = (ms: number | null) => (ms === null ? null : new Date(ms))
   const pushed = { onSuccess: record.succeededAt, onComplete: record.completedAt, onDeath: record.diedAt }
   return {
@@ -222,8 +226,8 @@ export function batchOf(record: BatchRecord): Batch {
   }
 }
 
-function cursorOf(last: BatchCreation | undefined): string | null {
-  return last ? `${last.createdAt}-${last.bid}` : null
+function metaOf({ meta }: BatchRecord): BatchMeta {
+  return parseJson(meta) as BatchMeta
 }
 
 function stateOf({ pending, dead, failed }: BatchRecord): BatchState {
@@ -257,7 +261,7 @@ async function childrenOf(app: AppPort, bid: string): Promise<ChildResult[]> {
   const reader = readerOf(app)
   const [record, notes] = await Promise.all([reader.find(bid), reader.notes(bid)])
   if (!record) throw unknownChildren(bid)
-  const { children = [] } = parseJson(record.meta) as BatchMeta
+  const { children = [] } = metaOf(record)
   return children.map(({ jid, job }, i): ChildResult => {
     const text = notes[String(i)]
     if (text === undefined) return { job, jid, status: 'lost' }

@@ -1,6 +1,7 @@
 /** Lists and searches tasks. */
 
 import type { AppPort } from '../app/port.ts'
+import { containsText, searchPages } from '../inspect/search-pages.ts'
 import { invalidOption } from '../job/errors.ts'
 import { checkOptions, shown } from '../job/options.ts'
 import { type Store, TASK_STATES, type TaskRecord, type TaskState } from '../store/contract.ts'
@@ -26,9 +27,6 @@ export interface TaskPage {
 }
 
 const KINDS = { state: TASK_STATES, job: 'text', search: 'text', meta: null, cursor: null, limit: 'count' } as const
-/** The most tasks that one search reads, and those that it reads at once. */
-const SEARCHED = 2000
-const SEARCHED_AT_ONCE = 500
 /**
  * With at most this many open tasks, tracked jobs included, all running tasks are read at once. With more, the pages of
  * all tasks are searched.
@@ -39,29 +37,18 @@ const MOST_OPEN = 1000
 export async function listTasks({ store, now }: AppPort, options: ListOptions): Promise<TaskPage> {
   checkOptions('tasks.list', options, KINDS)
   const { cursor, limit = 25 } = options
-  const search = searchOf(options)
-  const { label } = search
-  const atOnce = search.isWanted ? Math.max(limit, SEARCHED_AT_ONCE) : limit
-  let before = positionOf(cursor)
+  const { label, isWanted } = searchOf(options)
+  const before = positionOf(cursor)
   const running = options.state === 'running' && !label ? await runningTasks(store) : undefined
-  if (running) return firstOf(running, { before, limit, isWanted: search.isWanted, now: now() })
-  const items: TaskStatus[] = []
-  for (let read = 0; ; ) {
-    const records = await store.tasks.page({
-      ...(before ? { before } : {}),
-      ...(label ? { label } : {}),
-      limit: atOnce,
-    })
-    for (const record of records) {
-      before = record
-      if (search.isWanted?.(record) === false) continue
-      items.push(statusOf(record, now()))
-      if (items.length === limit) return { items, next: cursorOf(record) }
-    }
-    read += records.length
-    if (!before || records.length < atOnce) return { items, next: null }
-    if (read >= SEARCHED) return { items, next: cursorOf(before) }
-  }
+  if (running) return firstOf(running, { before, limit, isWanted, now: now() })
+  const { items, next } = await searchPages<TaskRecord, Position>({
+    ...{ limit, before, isWanted },
+    async read({ before, limit }) {
+      const items = await store.tasks.page({ ...(before ? { before } : {}), ...(label ? { label } : {}), limit })
+      return { items, next: items.length < limit ? null : (items.at(-1) ?? null) }
+    },
+  })
+  return { items: items.map((record) => statusOf(record, now())), next: next && cursorOf(next) }
 }
 
 /** Returns all tasks that run, newest first; undefined when very many tasks have not ended. */
@@ -95,12 +82,11 @@ interface Search {
 function searchOf({ state, job, search, meta }: ListOptions): Search {
   if (meta !== undefined) checkMetaFilter('tasks.list', meta)
   const [first, ...others] = Object.entries(labelsOf(meta)).map(([name, value]) => ({ name, value }))
-  const text = search?.toLowerCase()
   const label = first && { label: first }
-  if (!state && !job && text === undefined && others.length === 0) return { ...label }
+  if (!state && !job && search === undefined && others.length === 0) return { ...label }
   const isWanted = (task: TaskRecord) => {
     if ((state && task.state !== state) || (job && task.job !== job)) return false
-    if (text !== undefined && !task.name.toLowerCase().includes(text)) return false
+    if (search !== undefined && !containsText(task.name, search)) return false
     const own = others.length === 0 ? {} : labelsOf(metaOf(task).own)
     return others.every(({ name, value }) => own[name] === value)
   }

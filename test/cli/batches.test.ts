@@ -21,6 +21,7 @@ test('highkiq batches lists batches, shows one, and cancels its jobs', async ({ 
   expect(await run('list')).toContain(second)
   expect(await folder.json('batches', 'list', '--limit', '1')).toHaveLength(1)
   expect(await folder.json('batches', 'list', '--state', 'succeeded')).toMatchObject([{ bid: second }])
+  expect(await folder.json('batches', 'list', '--search', 'IMPORT')).toMatchObject([{ bid: first }])
   const parent = flow?.jid as string
   expect((await folder.run(['job', parent])).stdout).toMatch(/^state +waits for its children$/m)
   expect((await folder.run(['cancel', parent])).stdout).toBe('removed: the job had not started\n')

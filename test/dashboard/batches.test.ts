@@ -107,6 +107,22 @@ inBrowser('batches', (open) => {
     await expect.poll(() => names.count()).toBe(2)
   })
 
+  test('batches are found by a part of their description', async () => {
+    const { page } = await open('/batches', {
+      before: async ({ hq }) => {
+        for (const description of ['nightly import', 'nightly report', 'letters'])
+          await hq.batch({ description }, () => {})
+      },
+    })
+    const names = page.getByRole('table', { name: 'Batches' }).locator('tbody tr a')
+    await expect.poll(() => names.count()).toBe(3)
+    await page.getByPlaceholder('Search descriptions').fill('IMPORT')
+    await expect.poll(() => names.allInnerTexts()).toEqual(['nightly import'])
+    await page.getByLabel('State').selectOption('failed')
+    await page.getByText('Nothing matches').waitFor()
+    expect(new URL(page.url()).search).toBe('?search=IMPORT&state=failed')
+  })
+
   test('an unknown batch has a page that says so', async () => {
     const { page, faults } = await open(`/batches/${'0'.repeat(16)}`)
     await page.getByText('This batch does not exist any more').waitFor()

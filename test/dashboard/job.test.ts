@@ -30,7 +30,7 @@ inBrowser('a job by its jid', (open) => {
     const [waiting, running, failing] = [await push('waits'), await push('runs'), await push('bad')]
     const find = async (jid: string) => {
       await page.keyboard.press('Control+k')
-      await page.getByPlaceholder('jid, class, queue, task, page').fill(jid)
+      await page.getByPlaceholder('jid, class, queue, task, batch, page').fill(jid)
       await page.keyboard.press('Enter')
       await page.locator('h1').getByText('SyncStock').waitFor()
     }

@@ -194,6 +194,7 @@ inBrowser('everywhere', (open) => {
       ['syncu', 'SyncUser', 'SyncUser'],
       ['night', 'nightly', 'nightly'],
       [bid, 'batch by its id', 'Shops'],
+      ['SHOPS', 'Shops Batch', 'Shops'],
     ] as const) {
       await page.keyboard.press('Control+k')
       await page

@@ -1,4 +1,12 @@
-import { BusinessFailure, Discard, type FlowOptions, type HighkiqError, type JobContext, Kill } from 'highkiq'
+import {
+  type BatchPageOptions,
+  BusinessFailure,
+  Discard,
+  type FlowOptions,
+  type HighkiqError,
+  type JobContext,
+  Kill,
+} from 'highkiq'
 import { expect, test } from 'vitest'
 import { type Bench, bench, Collector, gate, until } from './bench.ts'
 
@@ -535,6 +543,32 @@ test('a job of Sidekiq Pro keeps its bid, and runs as usual', async () => {
   await ran.atLeast(1)
   await t.settled()
   expect(t.errors).toEqual([])
+})
+
+test('batches and flows are found by a part of their description, ignoring case, page by page, beside their state', async () => {
+  const t = bench()
+  const { Work } = jobs(t)
+  const made = async (description: string) => t.hq.batch({ description }, () => Work.performIn(3600, description))
+  const all = []
+  for (const description of ['Nightly Import', 'letters', 'nightly report', 'Цены весны'])
+    all.push(await made(description))
+  const ended = await t.hq.batch({ description: 'nightly, without jobs' }, () => {})
+  await t.hq.batch({}, () => Work.performIn(3600, 'without a description'))
+  const flow = await t.hq.flow({ job: Work, args: ['root'], children: [{ job: Work, args: ['child'] }] })
+  const found = async (options: BatchPageOptions) => {
+    const { items, next } = await t.hq.batches.page(options)
+    return { bids: items.map(({ bid }) => bid).sort(), next }
+  }
+  const nightly = [all[0], all[2], ended].sort()
+  expect(await found({ search: 'NIGHTLY' })).toEqual({ bids: nightly, next: null })
+  expect(await found({ search: 'nightly', state: 'succeeded' })).toEqual({ bids: [ended], next: null })
+  expect(await found({ search: 'цены' })).toEqual({ bids: [all[3]], next: null })
+  expect(await found({ search: 'work' })).toEqual({ bids: [flow?.bid], next: null })
+  const first = await found({ search: 'nightly', limit: 2 })
+  const rest = await found({ search: 'nightly', limit: 2, cursor: first.next ?? '' })
+  expect([[...first.bids, ...rest.bids].sort(), rest.next]).toEqual([nightly, null])
+  expect(await found({ search: 'weekly' })).toEqual({ bids: [], next: null })
+  await expect(found({ search: 5 as never })).rejects.toThrow(/search must be a string/)
 })
 
 test('the batches of a flow are kept as long as its option keep says, by default for 30 days', async () => {

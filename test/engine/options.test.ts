@@ -40,7 +40,7 @@ test('each method with options refuses an unknown one and a wrong value, by name
     ['hq.cancel', (options) => hq.cancel('jid', options), { queue: 5, budget: -1 }],
     ['hq.find', (options) => hq.find('jid', options), signal],
     ['hq.worker', (options) => hq.worker(options), { concurrency: -1 }],
-    ['hq.batches.page', (options) => hq.batches.page(options), { state: 'ended', cursor: 5, limit: 0 }],
+    ['hq.batches.page', (options) => hq.batches.page(options), { state: 'ended', search: 5, cursor: 5, limit: 0 }],
     ['hq.uniqueLocks.page', (options) => hq.uniqueLocks.page(options), { cursor: 'x', limit: 0 }],
     ['hq.batches.memberPage', (options) => hq.batches.memberPage('b', options), { limit: 0 }],
     ['worker.run', (options) => hq.worker().run(options), { onStart: 5, onStop: 5, onSecondSignal: 5 }],

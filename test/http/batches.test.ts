@@ -55,6 +55,18 @@ test('the query state lists only the batches in that state, page by page', async
   expect((await t.call('GET', '/api/v1/batches?state=ended')).status).toBe(400)
 })
 
+test('the query search finds batches by a part of their description, unless it is hidden', async () => {
+  const found = async (redact: string[]) => {
+    const t = api({ redact })
+    const bid = await t.hq.batch({ description: 'nightly import' }, () => {})
+    await t.hq.batch({ description: 'letters' }, () => {})
+    const { status, body } = await t.call('GET', '/api/v1/batches?search=Import')
+    return [status, body.items.length, body.items[0]?.bid === bid]
+  }
+  expect(await found([])).toEqual([200, 1, true])
+  expect(await found(['description'])).toEqual([200, 0, false])
+})
+
 test('a push that names a batch is refused, and one with the bid of Sidekiq Pro is not', async () => {
   const t = api()
   const Work = t.hq.job('Work', () => {})

@@ -25,6 +25,9 @@ test('tasks are found by a part of their name, ignoring case, beside their job',
   expect(await listed(hq, { search: 'prices', job: 'Even' })).toEqual({ names: ['Spring Prices'], next: null })
   expect(await listed(hq, { search: 'цены' })).toEqual({ names: ['Цены весны'], next: null })
   expect(await listed(hq, { search: 'prices', state: 'done' })).toEqual({ names: [], next: null })
+  // The last page says that it is the last.
+  expect((await listed(hq, { limit: 4 })).next).toBe(null)
+  expect((await listed(hq, { search: 'prices', limit: 2 })).next).toBe(null)
   await expect(hq.tasks.list({ search: 5 as never })).rejects.toThrow(/search must be a string/)
 })
 

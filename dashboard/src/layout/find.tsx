@@ -1,5 +1,5 @@
 /**
- * Ctrl K finds a page, a queue, an ordered queue, a task, a cron entry, a batch or a class. It also finds jobs by a jid, a text or
+ * Ctrl K finds a page, a queue, an ordered queue, a task, a batch, a cron entry or a class. It also finds jobs by a jid, a text or
  * an argument, and shows their number in each state.
  */
 
@@ -7,7 +7,7 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { ask } from '../api/client.ts'
-import type { CronEntry, JobCounts, OrderedQueue, Page, TaskStatus } from '../api/types.ts'
+import type { Batch, CronEntry, JobCounts, OrderedQueue, Page, TaskStatus } from '../api/types.ts'
 import { at, encoded, queryValue } from '../base.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { number } from '../format/number.ts'
@@ -51,10 +51,14 @@ function Palette() {
   const wanted = text.trim()
   const counted = useTyped(wanted, SHORTEST, countJobs)
   const tasks = useTyped(wanted, 0, findTasks)?.answer ?? []
+  const batches = useTyped(wanted, SHORTEST, findBatches)?.answer ?? []
   const counts = counted?.text === wanted ? counted.answer : undefined
   const crons = useData<Page<CronEntry>>('/cron', {}, { live: false }).data?.items ?? []
   const ordered = useData<Page<OrderedQueue>>('/ordered', {}, { live: false }).data?.items ?? []
-  const known = [queues.map(queueHit), tasks.map(taskHit), ordered.map(orderedHit), crons.map(cronHit)]
+  const known = [
+    ...[queues.map(queueHit), tasks.map(taskHit), batches.map(batchHit)],
+    ...[ordered.map(orderedHit), crons.map(cronHit)],
+  ]
   const hits = hitsOf(wanted, known, counts)
   const close = () => {
     isOpen.value = false
@@ -146,11 +150,20 @@ async function findTasks(text: string, signal: AbortSignal): Promise<TaskStatus[
   return task ? [task, ...items] : items
 }
 
+/** Returns the newest batches and flows whose description contains a text. */
+async function findBatches(search: string, signal: AbortSignal): Promise<Batch[]> {
+  return (await ask<Page<Batch>>('/batches', { search, limit: MOST_OF_A_KIND }, signal)).items
+}
+
 const queueHit = (name: string): Hit => {
   return { icon: 'queues', title: name, about: t('find.queue'), to: `/queues/${encoded(name)}` }
 }
 
 const taskHit = ({ id, name }: TaskStatus): Hit => ({ icon: 'tasks', title: name, about: id, to: `/tasks/${id}` })
+
+const batchHit = ({ bid, description }: Batch): Hit => {
+  return { icon: 'tasks', title: description ?? bid, about: t('batches.batch'), to: `/batches/${bid}` }
+}
 
 const orderedHit = ({ name }: OrderedQueue): Hit => {
   return { icon: 'ordered', title: name, about: t('find.ordered'), to: `/ordered/${encoded(name)}` }

@@ -39,6 +39,7 @@ const COLUMNS: Column<Batch>[] = [
 
 interface ListOptions extends ShowOptions {
   state?: BatchState
+  search?: string
   limit?: number
 }
 
@@ -48,18 +49,19 @@ export function register(program: Command): void {
     .description('list batches of jobs, show one, cancel its jobs, and push one')
   withShowOptions(batches.command('list').description('list batches, newest first'))
     .addOption(new Option('--state <state>', 'only batches in this state').choices(BATCH_STATES))
+    .option('--search <text>', 'only batches and flows whose description contains this text')
     .option('--limit <n>', 'how many at most (default: 25)', wholeNumber)
     .addHelpText(
       'after',
-      '\nExamples:\n  highkiq batches list\n  highkiq batches list --state failed --limit 100 --json\n',
+      '\nExamples:\n  highkiq batches list\n  highkiq batches list --state failed --limit 100 --json\n  highkiq batches list --search "nightly import"\n',
     )
-    .action(({ state, limit = 25, ...options }: ListOptions) =>
+    .action(({ state, search, limit = 25, ...options }: ListOptions) =>
       showFirst(options, {
         async get(hq) {
           const items: Batch[] = []
           let cursor: string | undefined
           do {
-            const page = await hq.batches.page(given({ state, cursor, limit: limit - items.length }))
+            const page = await hq.batches.page(given({ state, search, cursor, limit: limit - items.length }))
             items.push(...page.items)
             cursor = page.next ?? undefined
           } while (cursor !== undefined && items.length < limit)

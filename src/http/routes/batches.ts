@@ -9,7 +9,7 @@ import type { Redaction } from '../access/redact.ts'
 import { NewBatch, NewFlow } from '../schemas/new-jobs.ts'
 import { invalid, json } from '../server/answer.ts'
 import { readBody } from '../server/body.ts'
-import { cursor, integer, oneOf } from '../server/parameter.ts'
+import { cursor, integer, oneOf, text } from '../server/parameter.ts'
 import { answer, type Call, get, ok, PUSH_ERRORS, post, type Route } from '../server/route.ts'
 import { bodyOf } from '../server/schema.ts'
 import { classCollector } from './class-collector.ts'
@@ -75,12 +75,16 @@ export const BATCH_ROUTES: Route[] = [
         BATCH_STATES,
         'only batches in this state; a search reads at most 2,000 batches, so a page may have no items',
       ),
+      search: text('only batches and flows whose description contains this text'),
       cursor: cursor((text) => (/^\d+-[0-9a-f]{16}$/.test(text) ? text : undefined)),
       limit: integer(1, 500, 50, 'items on one page'),
     },
     answers: ok('BatchList', 'A page of batches'),
     async run({ hq, server, query }) {
-      const { items, next } = await hq.batches.page(given(query))
+      const { items, next } = await hq.batches.page(given(query), {
+        // A hidden description is not found by its text.
+        shown: (description) => String(server.redaction.value({ description }).description ?? ''),
+      })
       return json({ items: items.map((batch) => shown(server.redaction, batch)), next })
     },
   }),

@@ -646,15 +646,18 @@ export const batches: Case[] = [
     },
   },
   {
-    name: 'batches are listed newest first, idle ones by their progress, and deleted when their time is over',
+    name: 'batches are listed newest first with their meta, idle ones by their progress, and deleted when their time is over',
     async run(t) {
+      const metaOf = (n: number) => JSON.stringify({ description: `"Цены" ${n}` })
       for (const n of [1, 2, 3, 4]) {
-        const spec = batch(n, { createdAt: NOW + (n === 4 ? 1 : n), keep: 10 })
+        const spec = batch(n, { createdAt: NOW + (n === 4 ? 1 : n), keep: 10, meta: metaOf(n) })
         await t.store.batches.push({ batches: [spec], members: [member(t, n, 'a')] }, NOW + n)
       }
       const bids = (records: BatchRecord[]) => records.map(({ bid }) => bid)
       const newest = await t.store.batches.page({ limit: 2 })
       expect(bids(newest.items)).toEqual([idOf(3), idOf(2)])
+      // A search reads them page by page.
+      expect(newest.items.map(({ meta }) => meta)).toEqual([metaOf(3), metaOf(2)])
       expect(newest.next).toMatchObject({ createdAt: NOW + 2, bid: idOf(2) })
       const oldest = await t.store.batches.page({ before: sure(newest.next), limit: 9 })
       expect([bids(oldest.items), oldest.next]).toEqual([[idOf(4), idOf(1)], null])

@@ -6,6 +6,8 @@ export const batches = {
   'batches.title': 'Batches',
   'batches.none': 'No batch',
   'batches.noneWhat': 'A batch is a group of jobs with callbacks at their end:',
+  'batches.search': 'Search descriptions',
+  'batches.noneYet': 'None of the batches that were searched matches. “Next page” searches older ones.',
   'batches.batch': 'Batch',
   'batches.total': 'Jobs',
   'batches.pending': 'Pending',

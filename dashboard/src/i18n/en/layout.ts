@@ -38,7 +38,7 @@ export const layout = {
   'connection.down': 'No answer',
   'connection.down.why': 'The server does not answer.',
   'find.open': 'Search or jump to a jid',
-  'find.hint': 'jid, class, queue, task, page',
+  'find.hint': 'jid, class, queue, task, batch, page',
   'find.nothing': 'No match',
   'find.page': 'page',
   'find.queue': 'queue',

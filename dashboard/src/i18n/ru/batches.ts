@@ -7,6 +7,8 @@ export const batches: TextsOf<typeof english> = {
   'batches.title': 'Группы задач',
   'batches.none': 'Групп нет',
   'batches.noneWhat': 'Группа – это задачи, после которых запускаются другие:',
+  'batches.search': 'Искать по описанию',
+  'batches.noneYet': 'Среди просмотренных групп совпадений нет. «Дальше» ищет среди более старых.',
   'batches.batch': 'Группа',
   'batches.total': 'Задач',
   'batches.pending': 'Осталось',

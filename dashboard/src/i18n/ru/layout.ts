@@ -39,7 +39,7 @@ export const layout: TextsOf<typeof english> = {
   'connection.down': 'Нет ответа',
   'connection.down.why': 'Сервер не отвечает.',
   'find.open': 'Найти или перейти к jid',
-  'find.hint': 'jid, класс, очередь, задача, страница',
+  'find.hint': 'jid, класс, очередь, задача, группа, страница',
   'find.nothing': 'Такого нет',
   'find.page': 'страница',
   'find.queue': 'очередь',

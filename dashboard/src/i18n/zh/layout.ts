@@ -39,7 +39,7 @@ export const layout: TextsOf<typeof english> = {
   'connection.down': '无响应',
   'connection.down.why': '服务器没有响应。',
   'find.open': '搜索或跳转到 jid',
-  'find.hint': 'jid、类名、队列、任务、页面',
+  'find.hint': 'jid、类名、队列、任务、批次、页面',
   'find.nothing': '没有匹配项',
   'find.page': '页面',
   'find.queue': '队列',

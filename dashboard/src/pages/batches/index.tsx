@@ -1,4 +1,4 @@
-/** All batches, or those in one state, newest first. */
+/** All batches, or those in one state or with a text in their description, newest first. */
 
 import type { Batch, Page } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
@@ -6,7 +6,7 @@ import { actionColumn } from '../../components/action-column.tsx'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { Paging } from '../../components/paging.tsx'
-import { FROM_THE_START } from '../../components/search.tsx'
+import { FROM_THE_START, Search } from '../../components/search.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { When } from '../../components/time.tsx'
 import { number } from '../../format/number.ts'
@@ -18,13 +18,15 @@ import { Cancel, StatePill } from './state.tsx'
 const STATES: readonly Batch['state'][] = ['running', 'succeeded', 'dead', 'failed']
 
 export default function Batches() {
-  const [{ state, cursor }, change] = useQuery()
-  const { data, error, reload } = useData<Page<Batch>>('/batches', { state, cursor, limit: 100 })
+  const [{ state, search, cursor }, change] = useQuery()
+  const isFiltered = state !== undefined || search !== undefined
+  const { data, error, reload } = useData<Page<Batch>>('/batches', { state, search, cursor, limit: 100 })
   return (
     <main class="main" id="main" tabIndex={-1}>
       <Head title={t('batches.title')} />
       <section class="panel list">
         <div class="tools">
+          <Search label={t('batches.search')} placeholder={t('batches.search')} />
           <label>
             <span class="vh">{t('tasks.state')}</span>
             <select
@@ -43,8 +45,12 @@ export default function Batches() {
         </div>
         {error && <ErrorNote error={error} onRetry={reload} />}
         {!data && !error && <Skeleton />}
-        {data?.items.length === 0 && state !== undefined && <Empty icon="search" title={t('nothingMatches')} />}
-        {data?.items.length === 0 && state === undefined && (
+        {data?.items.length === 0 && isFiltered && (
+          <Empty icon="search" title={t('nothingMatches')}>
+            {data.next !== null && t('batches.noneYet')}
+          </Empty>
+        )}
+        {data?.items.length === 0 && !isFiltered && (
           <Empty icon="tasks" title={t('batches.none')}>
             {t('batches.noneWhat')}
             <br />
