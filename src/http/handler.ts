@@ -12,7 +12,6 @@ import type { Peer } from './access/local.ts'
 import { APP_ROUTE } from './pages.ts'
 import { ROUTES } from './route-table.ts'
 import { loginRequired } from './routes/login.ts'
-import { PROMETHEUS_ROUTE } from './routes/prometheus.ts'
 import { errorAnswer, invalid, withoutServerDetails } from './server/answer.ts'
 import { checkType, limitWaiting } from './server/body.ts'
 import { errorPage } from './server/html-page.ts'
@@ -75,8 +74,7 @@ app.use(
 )
 for (const route of ROUTES) {
   app.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), (context) => {
-    // The dashboard has a page with this path, too.
-    return answerTo(route === PROMETHEUS_ROUTE && isBrowser(context) ? APP_ROUTE : route, context)
+    return answerTo(route.isAlsoPage && isBrowser(context) ? APP_ROUTE : route, context)
   })
 }
 /** A browser gets the dashboard for an unknown path. */

@@ -15,6 +15,8 @@ export interface Series {
   /** A series of `dashes` is never stacked. */
   kind: 'area' | 'line' | 'bars' | 'dashes'
   values: readonly (number | null)[]
+  /** True to draw the line across times without a value. A point shows a value between two such times. */
+  bridgesGaps?: boolean
   /** The values that are shown under the pointer for a stacked series. */
   shownValues?: readonly (number | null)[]
 }
@@ -104,16 +106,13 @@ function optionsOf(
     ],
     series: [
       {},
-      ...series.map(({ label, like, kind }) => ({
+      ...series.map(({ label, like, kind, bridgesGaps }) => ({
         label,
         stroke: colour(like),
         width: kind === 'bars' ? 0 : 1.5,
         ...(kind === 'dashes' ? { dash: [4, 4] } : {}),
         ...(kind === 'area' ? { fill: alpha(colour(like), 0.1) } : kind === 'bars' ? { fill: colour(like) } : {}),
-        // The line of a class bridges times without runs. A point shows a run between two such times.
-        ...(like.startsWith('class-')
-          ? { spanGaps: true, points: { size: 4, fill: colour(like) } }
-          : { points: { show: false } }),
+        ...(bridgesGaps ? { spanGaps: true, points: { size: 4, fill: colour(like) } } : { points: { show: false } }),
         ...(kind === 'bars' && uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.7, 40] }) } : {}),
       })),
     ],

@@ -19,6 +19,7 @@ export interface Metric {
 export const PROMETHEUS_ROUTE: Route = get('/metrics', {
   id: 'getPrometheusMetrics',
   summary: 'Returns the metrics for Prometheus',
+  isAlsoPage: true,
   answers: { 200: { description: 'The text format of Prometheus', content: { 'text/plain': { type: 'string' } } } },
   async run({ hq, server }) {
     const [{ stats, tasks, alerts }, queues, { ordered }, { jobs, runs, waits }] = await Promise.all([

@@ -64,6 +64,8 @@ export interface Route {
   summary: string
   /** True for pages: their errors are pages, too, and the document leaves them out. */
   page?: boolean
+  /** True when the dashboard has a page with this path, too: a browser gets that page. */
+  isAlsoPage?: boolean
   /**
    * Limits the route to some callers. `operator`, the default: logged-in callers. `task`: also callers with the link of
    * the task `id`. `meta`: also callers with the link to the tasks with the `meta` of the query. `all`: everybody.

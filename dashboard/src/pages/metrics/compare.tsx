@@ -111,6 +111,8 @@ function Lines({ data, shown, title }: { data: readonly JobMetrics[]; shown: Fig
         label: one.name,
         like: `class-${i + 1}`,
         kind: i < SOLID ? 'line' : 'dashes',
+        // A time without runs has no values.
+        bridgesGaps: true,
         values: valuesOf(one),
       }))}
       annotations={first.deploys}
