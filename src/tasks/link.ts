@@ -101,7 +101,7 @@ interface Claims extends NewLink {
 type LinkStore = Pick<AppPort, 'now'> & { readonly store: Pick<Store, 'tasks' | 'results'> }
 
 /** The parts of a token. All are optional except the signature. */
-const TOKEN = /^(look\.)?(redacted\.)?(?:v(\d{1,15})\.)?(?:l(\d{1,15})-([\w-]*)\.)?(?:(\d{1,13})\.)?([\w-]{43})$/
+const TOKEN = /^(read\.)?(redacted\.)?(?:v(\d{1,15})\.)?(?:l(\d{1,15})-([\w-]*)\.)?(?:(\d{1,13})\.)?([\w-]{43})$/
 
 function readToken(token: string): (Claims & { signature: string }) | undefined {
   const [, read, redacted, version = 0, listVersion, encoded = '', seconds, signature] = TOKEN.exec(token) ?? []
@@ -121,7 +121,7 @@ function readToken(token: string): (Claims & { signature: string }) | undefined 
 
 function writeToken({ rights, isRedacted, version, from, until }: Claims, signature: string): string {
   return [
-    ...(rights === 'read' ? ['look'] : []),
+    ...(rights === 'read' ? ['read'] : []),
     ...(isRedacted ? ['redacted'] : []),
     ...(version === 0 ? [] : [`v${version}`]),
     ...(from ? [`l${from.version}-${Buffer.from(from.list).toString('base64url')}`] : []),
@@ -134,7 +134,7 @@ function writeToken({ rights, isRedacted, version, from, until }: Claims, signat
 function signedText(subject: LinkSubject, { rights, isRedacted, version, from, until }: Claims): string {
   return [
     'task' in subject ? `highkiq task ${subject.task}` : `highkiq tasks ${listOf(subject.meta)}`,
-    ...(rights === 'read' ? ['look'] : []),
+    ...(rights === 'read' ? ['read'] : []),
     ...(isRedacted ? ['redacted'] : []),
     ...(version === 0 ? [] : [`version ${version}`]),
     ...(from ? [`from ${from.list} ${from.version}`] : []),

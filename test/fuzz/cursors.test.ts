@@ -64,7 +64,7 @@ test('a malformed or foreign position is a page or an error, and tells nothing',
       '_',
       '=',
       'A',
-      'look.',
+      'read.',
       'redacted.',
       'v1.',
       'l0-',
@@ -103,7 +103,7 @@ test('a malformed token of a link opens nothing', { timeout: FUZZ_TIME }, async 
     read: [`/api/v1/tasks/${task}`],
     list: ['/tasks?meta.user=7'],
   }
-  const edits = byteEdits(['.', '-', '_', 'look.', 'redacted.', 'v1.', 'l0-', 'l0-dXNlcj04.', '4000000000.', '0'])
+  const edits = byteEdits(['.', '-', '_', 'read.', 'redacted.', 'v1.', 'l0-', 'l0-dXNlcj04.', '4000000000.', '0'])
   const malformed = fc.record({
     kind: fc.constantFrom('task' as const, 'read' as const, 'list' as const),
     which: fc.nat(),

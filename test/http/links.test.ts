@@ -55,7 +55,7 @@ test('links from a read-only server are read-only on every server', async () => 
   expect(page).toContain('data-part="done"')
   expect(page).not.toMatch(/data-part="(ask|send)"/)
   // The prefix for the rights can't be removed from a token, nor added.
-  const bare = body.token.replace('look.', '')
+  const bare = body.token.replace('read.', '')
   expect((await t.call('GET', `${t.path}?token=${bare}`)).status).toBe(401)
   expect((await t.call('POST', `${t.path}/cancel?token=${bare}`)).status).toBe(401)
   const more = await looking('GET', `${t.path}/link?rights=change`, { headers })
@@ -67,7 +67,7 @@ test('a server that accepts changes returns the submitter’s link, or a read-on
   const link = async (query = '') => (await t.call('GET', `${t.path}/link${query}`, { headers })).body
   const [own, readOnly] = [await link(), await link('?rights=read')]
   expect([own.rights, readOnly.rights]).toEqual(['change', 'read'])
-  expect((await t.call('GET', `${t.path}?token=look.${own.token}`)).status).toBe(401)
+  expect((await t.call('GET', `${t.path}?token=read.${own.token}`)).status).toBe(401)
   expect(await pageOf(t, own.url)).toContain('data-part="send"')
   const body = `sku,password,row key\nc,x,${t.id}:0:1\n`
   const sent = await t.call('POST', `${t.path}/retry?token=${own.token}`, {
@@ -362,7 +362,7 @@ test('revoked links of a task open nothing any more, in all servers, and new one
     (made[0] as string).replace('v1.', ''),
     (made[0] as string).replace('v1.', 'v0.'),
     (made[0] as string).replace('v1.', 'v2.'),
-    (made[1] as string).replace('look.', ''),
+    (made[1] as string).replace('read.', ''),
     ofOther1,
     `v2.${(await link(t.id)).slice(3)}`,
   ]) {
@@ -418,7 +418,7 @@ test('revoked links of a list end with the links to the tasks that it showed, an
   // It has the rights of its list, and no other list.
   expect((await t.call('POST', `${path}/cancel?token=${byShop}`, { json: {} })).body.error.code).toBe('READ_ONLY')
   for (const forged of [
-    byShop.replace('look.', ''),
+    byShop.replace('read.', ''),
     byUser.replace(/l0-[\w-]+\./, ''),
     byUser.replace(/l0-/, 'l1-'),
     byUser.replace(/(l0-[\w-]+\.)\d+\./, '$1'),

@@ -95,7 +95,7 @@ test('a link by meta lists the tasks with it, and gives its rights to them alone
   ]) {
     expect((await page(`/tasks?${search}&token=${link.token}`)).status, search).toBe(401)
   }
-  const bare = reading.token.replace('look.', '')
+  const bare = reading.token.replace('read.', '')
   expect((await page(`/tasks?meta.user=7&token=${bare}`)).status).toBe(401)
   // It opens nothing else, as a token or as a bearer token.
   for (const path of ['/api/v1/tasks', '/api/v1/tasks?meta.user=7', '/api/v1/queues', `/api/v1/tasks/tasks meta`]) {
