@@ -14,7 +14,7 @@ import type { Wire } from '../job/payload.ts'
 import type { Store } from '../store/contract.ts'
 import type { RedisSettings } from '../store/open.ts'
 import { WORKER_OPTIONS } from '../worker/options.ts'
-import type { Settled } from './port.ts'
+import type { AppSettings } from './port.ts'
 
 export type { RedisClientOptions } from '../store/open.ts'
 
@@ -202,7 +202,7 @@ export function maxLengthsOf({ queues = {} }: HighkiqOptions): Map<string, numbe
 }
 
 /** Merges options. Precedence, highest first: the app, the file, Sidekiq's defaults. */
-export function settled(options: HighkiqOptions, file: FileOptions): Settled {
+export function settled(options: HighkiqOptions, file: FileOptions): AppSettings {
   const { maxRetries, dead, loggedJobAttributes, maxIterationRuntime, publicUrl, secret } = options
   return {
     publicUrl,

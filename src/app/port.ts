@@ -12,7 +12,7 @@ import type { Engine } from '../worker/engine.ts'
 import type { Outcome, Plugin } from '../worker/plugin.ts'
 
 /** The options of the app and of the file, merged. */
-export interface Settled extends Pick<Engine, 'limits' | 'loggedJobAttributes'> {
+export interface AppSettings extends Pick<Engine, 'limits' | 'loggedJobAttributes'> {
   /** Seconds; Infinity without a limit. */
   maxIterationRuntime: number
   /** The address of the dashboard, for links. */
@@ -31,7 +31,7 @@ export interface AppPort {
   readonly client: Client
   readonly registry: { get(name: string): JobDefinition | undefined }
   readonly hooks: Pick<Engine, 'report' | 'died'>
-  readonly settings: Settled
+  readonly settings: AppSettings
   /** Makes each later definition of a name replace the one before it. */
   allowRedefinition(): void
   /** Adds a plugin for the jobs of all workers. */

@@ -56,7 +56,7 @@ import { checkThread } from '../worker/threads/pool.ts'
 import { Hooks } from './hooks.ts'
 import { AppLimits } from './limits.ts'
 import { type HighkiqOptions, maxLengthsOf } from './options.ts'
-import type { AppPort, Settled } from './port.ts'
+import type { AppPort, AppSettings } from './port.ts'
 import { Registry } from './registry.ts'
 import { Setup } from './setup.ts'
 import { sharedCheck } from './shared-queues.ts'
@@ -128,7 +128,7 @@ export class Runtime implements AppPort {
     return this.setup.log
   }
 
-  get settings(): Settled {
+  get settings(): AppSettings {
     return this.setup.settled
   }
 

@@ -12,7 +12,7 @@ import type { Store } from '../store/contract.ts'
 import { openStore } from '../store/open.ts'
 import type { ThreadSource } from '../worker/threads/pool.ts'
 import { type FileOptions, type HighkiqOptions, settled } from './options.ts'
-import type { Settled } from './port.ts'
+import type { AppSettings } from './port.ts'
 import { adviceInCode, type UnservedAdvice } from './unserved-queues.ts'
 
 export class Setup {
@@ -60,7 +60,7 @@ export class Setup {
   }
 
   /** The merged options. Precedence, highest first: the app, the file, Sidekiq's defaults. */
-  get settled(): Settled {
+  get settled(): AppSettings {
     return settled(this.options, this.#file)
   }
 

@@ -3,7 +3,6 @@
 import { describeUnserved, workCommand } from '../app/unserved-queues.ts'
 import type { Highkiq, QueueOption } from '../index.ts'
 import { quoted } from '../job/shell.ts'
-import { io } from './io.ts'
 import { type AppOptions, sameApp } from './open-app.ts'
 
 /** Says how to serve these queues with `highkiq work`. `own` are the queues of the worker that says it. */
@@ -39,10 +38,4 @@ export async function unservedHint(
   if ((await served(hq)).has(queue)) return undefined
   const app = sameApp(options)
   return `no worker serves the queue ${queue}: start one with \`${workCommand([queue], app)}\`, or run its jobs until the task has ended with \`highkiq task show ${id} --work${app}\``
-}
-
-/** Writes a line to standard error. */
-export function say(text: string): void {
-  // On a terminal, clear the progress bar first.
-  io().stderr.write(`${io().stderr.isTTY ? '\r\x1b[K' : ''}highkiq: ${text}\n`)
 }

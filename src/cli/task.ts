@@ -7,11 +7,11 @@ import { metaOf } from '../tasks/meta.ts'
 import { setExitCode } from './io.ts'
 import { type AppOptions, sameApp } from './open-app.ts'
 import { resumeHint } from './outcome.ts'
-import { say, unservedHint } from './processes.ts'
+import { unservedHint } from './processes.ts'
 import { watchTask } from './task-progress.ts'
 import { startTaskWorker, type WorkOptions } from './task-worker.ts'
 import { onInterrupt } from './terminal.ts'
-import { CliError } from './usage.ts'
+import { CliError, printNote } from './usage.ts'
 
 /** @throws CliError when there is no such task */
 export async function existing(hq: Highkiq, id: string): Promise<Task> {
@@ -63,11 +63,13 @@ export async function untilEnd(
 export async function sayThatTaskContinues(task: Task, options: AppOptions & WorkOptions): Promise<void> {
   const status = await task.status().catch(() => null)
   const hint = status?.state === 'paused' ? resumeHint(status, options) : undefined
-  if (hint) say(`task ${task.id} is paused${status?.reason === undefined ? '' : `: ${status.reason}`}; ${hint}`)
+  if (hint) printNote(`task ${task.id} is paused${status?.reason === undefined ? '' : `: ${status.reason}`}; ${hint}`)
   else if (options.work && status)
-    say(`task ${task.id} is not done; to continue it, start a worker: ${workCommand([status.queue], sameApp(options))}`)
-  else say(`stopped watching; task ${task.id} continues`)
-  say(`watch it again: highkiq task show ${task.id} --watch${sameApp(options)}`)
+    printNote(
+      `task ${task.id} is not done; to continue it, start a worker: ${workCommand([status.queue], sameApp(options))}`,
+    )
+  else printNote(`stopped watching; task ${task.id} continues`)
+  printNote(`watch it again: highkiq task show ${task.id} --watch${sameApp(options)}`)
 }
 
 /** Returns what to do about a task that has not ended. `file` is the file that it imports. */

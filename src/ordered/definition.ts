@@ -89,12 +89,12 @@ export type OrderedHandler<P = unknown> = (ctx: OrderedContext, batch: Map<strin
 export interface OrderedDefinition {
   readonly name: string
   readonly queue: string
-  readonly options: Settled
+  readonly options: OrderedSettings
   readonly handler: OrderedHandler
 }
 
 /** The options with their defaults. */
-export type Settled = Required<Omit<OrderedOptions, Optional>> & Pick<OrderedOptions, Optional>
+export type OrderedSettings = Required<Omit<OrderedOptions, Optional>> & Pick<OrderedOptions, Optional>
 type Optional = 'retryIn' | 'queueName' | 'onExhausted' | 'prepare' | 'reshard'
 
 const DEFAULTS = {

@@ -9,10 +9,9 @@ import { type Measurement, runBench } from '../bench-run.ts'
 import { openBenchStore } from '../bench-store.ts'
 import { setExitCode } from '../io.ts'
 import { type Column, count, pairs, printResult, table } from '../output.ts'
-import { say } from '../processes.ts'
 import { quietLog } from '../task-worker.ts'
 import { onInterrupt } from '../terminal.ts'
-import { wholeNumber } from '../usage.ts'
+import { printNote, wholeNumber } from '../usage.ts'
 
 const MOST_JOBS = 1_000_000
 const [LEAST_BYTES, MOST_BYTES] = [16, 100_000]
@@ -111,10 +110,12 @@ async function bench({ url, jobs, concurrency, bytes, json }: BenchCommandOption
   } finally {
     await store.hq.close().catch(() => {})
     try {
-      for (const name of await store.clean()) say(`removed ${name}, left by a killed run`)
+      for (const name of await store.clean()) printNote(`removed ${name}, left by a killed run`)
     } catch (thrown) {
       setExitCode(1)
-      say(`bench could not remove all that it stored (${messageOf(thrown)}): run bench again in an hour to remove it`)
+      printNote(
+        `bench could not remove all that it stored (${messageOf(thrown)}): run bench again in an hour to remove it`,
+      )
     }
     interrupt.release()
   }

@@ -16,13 +16,13 @@ import { setExitCode } from '../io.ts'
 import { type AppOptions, sameApp, withApp, withAppOptions } from '../open-app.ts'
 import { outcomeCode, rejectedOf, reportHint, resumeHint, summary } from '../outcome.ts'
 import { plural, print, printJson, printResult } from '../output.ts'
-import { say, unservedHint } from '../processes.ts'
+import { unservedHint } from '../processes.ts'
 import { flagOf, type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
 import { nextStep, sayThatTaskContinues } from '../task.ts'
 import { watchTask } from '../task-progress.ts'
 import { quietLog, startTaskWorker, type WorkOptions, withWorkOptions } from '../task-worker.ts'
 import { type Interrupt, onInterrupt } from '../terminal.ts'
-import { CliError, namesAndValues, reportLanguage, sheetPath, taskId } from '../usage.ts'
+import { CliError, namesAndValues, printNote, reportLanguage, sheetPath, taskId } from '../usage.ts'
 
 interface ImportCommandOptions
   extends AppOptions,
@@ -232,7 +232,7 @@ class Submission {
 
   async #warnWithoutWorker({ id }: Task): Promise<void> {
     const hint = await unservedHint(this.#hq, id, this.#queue, this.#options)
-    if (hint) say(hint)
+    if (hint) printNote(hint)
   }
 
   /** Repeats the hint while no row ends. Returns the function that stops it. */
@@ -253,7 +253,7 @@ class Submission {
   #onCtrlC(): Interrupt {
     return onInterrupt((abort) => {
       if (this.#adding && !this.#added) {
-        say('reading the rest of the file first, so that no row is lost; press Ctrl-C again to stop at once')
+        printNote('reading the rest of the file first, so that no row is lost; press Ctrl-C again to stop at once')
         void this.#adding.then(abort, abort)
       } else {
         abort()

@@ -13,9 +13,8 @@ import type { RestCounts } from '../../transfer/rest.ts'
 import { io, setExitCode } from '../io.ts'
 import { checkLogVariables, checkStoreExists, sameApp } from '../open-app.ts'
 import { count, plural, printResult } from '../output.ts'
-import { say } from '../processes.ts'
 import { onInterrupt } from '../terminal.ts'
-import { CliError } from '../usage.ts'
+import { CliError, printNote } from '../usage.ts'
 
 /** Milliseconds between two passes. */
 const PASS_MS = 1000
@@ -83,7 +82,7 @@ async function move(options: MoveOptions): Promise<void> {
       signal,
       onMoved: (moved) => progress.show(moved),
       onPaused: (queue) =>
-        say(`paused the ordered queue ${queue} in the old store, because its ids move; it stays paused`),
+        printNote(`paused the ordered queue ${queue} in the old store, because its ids move; it stays paused`),
     })
     if (undo) await undoMove(mover, options)
     else if (dryRun) {
@@ -152,13 +151,13 @@ async function releaseTasks(mover: StoreMover): Promise<void> {
   try {
     await mover.release()
   } catch (thrown) {
-    say('jobs and tasks may be between the stores, where they do not run: run this command again, or add --undo')
+    printNote('jobs and tasks may be between the stores, where they do not run: run this command again, or add --undo')
     throw thrown
   }
 }
 
 function adviseToPause(queue: string, from: string): void {
-  say(
+  printNote(
     `the ordered queue ${queue} moves once it is paused: highkiq ordered pause ${quoted(queue)} --url ${quoted(from)}`,
   )
 }
@@ -168,7 +167,7 @@ async function warnOfUnserved(target: Highkiq, url: string | undefined): Promise
   const { live } = await liveProcesses(target, await liveOwners(target.store))
   const names = unservedWaiting(live, await target.queueSummaries()).map(({ name }) => name)
   if (names.length === 0) return
-  say(
+  printNote(
     `in the new store no worker serves ${names.join(', ')}: start one with \`${workCommand(names, sameApp({ url }))}\``,
   )
 }

@@ -11,10 +11,9 @@ import { quoted } from '../../job/shell.ts'
 import { setExitCode } from '../io.ts'
 import { OPTIONS_OF_PARENT, sameApp, withExistingStore } from '../open-app.ts'
 import { plural, printResult } from '../output.ts'
-import { say } from '../processes.ts'
 import type { ShowOptions } from '../show.ts'
 import { onInterrupt } from '../terminal.ts'
-import { CliError } from '../usage.ts'
+import { CliError, printNote } from '../usage.ts'
 import { textOfRest } from './move.ts'
 
 /** Milliseconds between two passes. */
@@ -57,16 +56,16 @@ async function rename(hq: Highkiq, from: string, to: string, { json, watch, ...a
   let left = NOTHING_LEFT
   try {
     if (await pauseLike(hq[PORT], from, to)) {
-      say(`${to} is paused now, as ${from} is; to resume: highkiq resume ${quoted(to)}${sameApp(app)}`)
+      printNote(`${to} is paused now, as ${from} is; to resume: highkiq resume ${quoted(to)}${sameApp(app)}`)
     }
-    if (await limitLike(hq[PORT], from, to)) say(`${to} has the limits of ${from} now: highkiq limits`)
+    if (await limitLike(hq[PORT], from, to)) printNote(`${to} has the limits of ${from} now: highkiq limits`)
     for (let empty = 0; empty < 2 && !signal.aborted; ) {
       const before = left.running
       const pass = await renamePass(hq[PORT], from, to, signal)
       moved += pass.moved
       left = pass.left
       empty = pass.moved + left.running === 0 ? empty + 1 : 0
-      if (left.running > 0 && left.running !== before) say(`waiting for ${plural(left.running, 'running job')}`)
+      if (left.running > 0 && left.running !== before) printNote(`waiting for ${plural(left.running, 'running job')}`)
       if (empty < 2) await sleep(PASS_MS, undefined, { signal }).catch(() => {})
     }
     if (signal.aborted) setExitCode(130)

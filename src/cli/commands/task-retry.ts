@@ -9,12 +9,12 @@ import { setExitCode } from '../io.ts'
 import { type AppOptions, sameApp, withAppOptions, withExistingStore } from '../open-app.ts'
 import { outcomeCode, resumeHint, summary } from '../outcome.ts'
 import { plural, print, printJson } from '../output.ts'
-import { say, unservedHint } from '../processes.ts'
+import { unservedHint } from '../processes.ts'
 import { type ReadingOptions, readingOf, withReadingOptions } from '../reading.ts'
 import { type CodeOptions, codeFilter, withCodeOptions } from '../reasons.ts'
 import { statusOf, untilEnd } from '../task.ts'
 import { quietLog, type WorkOptions, withWorkOptions } from '../task-worker.ts'
-import { CliError, someOf } from '../usage.ts'
+import { CliError, printNote, someOf } from '../usage.ts'
 
 interface RetryCommandOptions extends AppOptions, ReadingOptions, CodeOptions, WorkOptions {
   status?: RetryOptions['status']
@@ -88,7 +88,7 @@ async function retry(hq: Highkiq, id: string, options: RetryCommandOptions): Pro
   if (retried.refused > 0) setExitCode(3)
   if (!json) tell(retried, options)
   const hint = retried.rows > 0 && !work && (await unservedHint(hq, id, before.queue, options))
-  if (hint) say(hint)
+  if (hint) printNote(hint)
   if (!watch) {
     if (json) printJson(retried)
     else if (retried.rows > 0) print(`watch: highkiq task show ${id} --watch${sameApp(options)}`)

@@ -75,7 +75,7 @@ class Starting {
 async function work(resolved: Resolved, starting: Starting): Promise<void> {
   const { settings, environment } = resolved
   io().env.NODE_ENV ||= environment
-  say(settings)
+  setLogVariables(settings)
   const files = jobsFiles('work', settings.require)
   if (settings.web !== undefined) await checkHost(settings.webHost ?? WEB_HOST)
   const child = Child.fromEnvironment()
@@ -189,7 +189,7 @@ async function openWeb(
 }
 
 /** Sets the variables from which the app's logger and child processes are configured. */
-function say({ verbose, logFormat, logFile }: Settings): void {
+function setLogVariables({ verbose, logFormat, logFile }: Settings): void {
   if (verbose) io().env.HIGHKIQ_LOG_LEVEL = 'debug'
   if (logFormat) io().env.HIGHKIQ_LOG_FORMAT = logFormat
   if (logFile) io().env.HIGHKIQ_LOG_FILE = logFile
