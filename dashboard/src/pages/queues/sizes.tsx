@@ -47,7 +47,7 @@ function SizesChart({ data: { from, to, step, points } }: { data: QueueSizes }) 
     <Chart
       label={t('queues.sizesChart', { from: exact(times[0] as Date), to: exact(times.at(-1) as Date) })}
       times={times}
-      height={180}
+      height={200}
       series={[{ label: t('queues.size'), like: 'enqueued', kind: 'area', values }]}
     />
   )
