@@ -1,6 +1,7 @@
 /** The types of a check of `highkiq doctor`. */
 
 import type { Highkiq, Process, QueueSummary } from '../index.ts'
+import { finding } from '../store/contract/finding-texts.ts'
 import type { Check as CheckOf, CheckResult } from '../store/contract.ts'
 
 /** The options of an examination. */
@@ -28,10 +29,6 @@ export interface View extends Pick<ExamineOptions, 'app' | 'lockKey'> {
 
 export type Check = CheckOf<View>
 
-export function ok(text: string): CheckResult[] {
-  return [{ severity: 'ok', text }]
-}
-
 /** At most this many findings of a kind are shown; the last one then counts the others. */
 const MOST = 5
 
@@ -40,5 +37,5 @@ export function each<T>(items: readonly T[], find: (item: T) => CheckResult): Ch
   const shown = items.slice(0, MOST).map(find)
   const [last] = shown.slice(-1)
   if (items.length <= MOST || !last) return shown
-  return [...shown, { ...last, text: `${items.length - MOST} more like these` }]
+  return [...shown, finding(last.severity, 'more', { n: items.length - MOST })]
 }

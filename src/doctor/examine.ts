@@ -3,6 +3,7 @@
 import type { Highkiq } from '../index.ts'
 import { liveOwners } from '../inspect/orphans.ts'
 import { messageOf } from '../job/errors.ts'
+import { finding } from '../store/contract/finding-texts.ts'
 import { type Finding, runChecks, SEVERITIES, type Severity } from '../store/contract.ts'
 import type { Check, ExamineOptions, View } from './check.ts'
 import { due } from './due.ts'
@@ -55,12 +56,11 @@ async function findingsOf(hq: Highkiq, options: ExamineOptions): Promise<Finding
     if (findings.some(({ check }) => check === 'schema')) return findings
     options.checkStore?.()
     findings.unshift({ check: 'store', ...(await storeResult(hq, options.readOnly)) })
-    const advice = 'See what the checks of the store say'
-    findings.push(...(await runChecks(CHECKS, await viewOf(hq, options), { severity: 'error', advice })))
+    const failed = (error: string) => finding('error', 'check-failed', { error })
+    findings.push(...(await runChecks(CHECKS, await viewOf(hq, options), failed)))
     return findings
   } catch (thrown) {
-    const advice = 'Fix this first: the other checks need the store'
-    return [{ check: 'store', severity: 'error', text: messageOf(thrown), advice }, ...findings]
+    return [{ check: 'store', ...finding('error', 'store-unusable', { error: messageOf(thrown) }) }, ...findings]
   }
 }
 

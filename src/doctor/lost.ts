@@ -2,9 +2,9 @@
 
 import type { Highkiq } from '../index.ts'
 import { hasCode } from '../job/errors.ts'
-import { count, duration } from '../job/plural.ts'
 import { quoted } from '../job/shell.ts'
-import { type Check, each, ok } from './check.ts'
+import { finding } from '../store/contract/finding-texts.ts'
+import { type Check, each } from './check.ts'
 
 /** At most this many jobs are searched for, for at most SEARCH_MS: a search may read all jobs. */
 const SEARCHED = 20
@@ -32,12 +32,6 @@ async function withoutJob<T>(hq: Highkiq, items: readonly T[], jidOf: (item: T) 
   return { lost, searched }
 }
 
-/** `seems` is what none of the items is: `lost`. */
-function none(seems: string, items: number, searched: number): string {
-  if (searched === items) return `none seems ${seems}`
-  return `none of the ${count(searched)} whose jobs were searched for seems ${seems}`
-}
-
 export const locks: Check = async ({ hq, app, lockKey }) => {
   const page = await hq.store.unique.list({ limit: LOCKS }, hq.now())
   const bound = page.locks.filter(({ outlives }) => !outlives)
@@ -48,19 +42,17 @@ export const locks: Check = async ({ hq, app, lockKey }) => {
     [...suspected, ...bound.filter(({ suspicion }) => suspicion === null)],
     (lock) => lock.holder,
   )
-  const releaseNow = (key: string, holder: string) =>
+  const found = each(lost, ({ key, holder: jid }) => {
     // A hidden key can't release the lock.
-    lockKey(key) === key ? `; to do it now: highkiq locks release ${quoted(key)} ${quoted(holder)}${app}` : ''
-  const found = each(lost, ({ key, holder }) => ({
-    severity: 'warning',
-    text: `job ${holder} has the lock ${lockKey(key)}, but is in no queue and no job set: pushes of the same unique job are refused`,
-    advice: `A running worker releases it within minutes${releaseNow(key, holder)}`,
-  }))
-  return found.length > 0
-    ? found
-    : ok(
-        `${count(page.locks.length)}${page.next === null ? '' : ' and more'} held, ${none('lost', bound.length, searched)}`,
-      )
+    if (lockKey(key) !== key) return finding('warning', 'hidden-lock-lost', { jid, key: lockKey(key) })
+    const command = `highkiq locks release ${quoted(key)} ${quoted(jid)}${app}`
+    return finding('warning', 'lock-lost', { jid, key, command })
+  })
+  if (found.length > 0) return found
+  const held = { n: page.locks.length, more: page.next === null ? '' : '+' }
+  return searched === bound.length
+    ? finding('ok', 'locks-ok', held)
+    : finding('ok', 'locks-searched', { ...held, searched })
 }
 
 export const batches: Check = async ({ hq, app }) => {
@@ -80,12 +72,13 @@ export const batches: Check = async ({ hq, app }) => {
     }),
   )
   const { lost, searched } = await withoutJob(hq, members.flat(), ({ jid }) => jid)
-  const found = each(lost, ({ batch, jid }) => ({
-    severity: 'warning',
-    text: `batch ${batch.bid} has made no progress for ${duration((hq.now() - batch.progressAt) / 1000)}, and its job ${jid} is in no queue and no job set`,
-    advice: `A running worker ends such jobs within minutes; see highkiq batches show ${quoted(batch.bid)}${app}`,
-  }))
+  const found = each(lost, ({ batch: { bid, progressAt }, jid }) => {
+    const command = `highkiq batches show ${quoted(bid)}${app}`
+    return finding('warning', 'batch-stuck', { bid, seconds: (hq.now() - progressAt) / 1000, jid, command })
+  })
   if (found.length > 0) return found
   const all = members.flat().length + Math.max(waiting.length - SEARCHED, 0)
-  return ok(`${count(waiting.length)} without progress for an hour, ${none('stuck', all, searched)}`)
+  return searched === all
+    ? finding('ok', 'batches-ok', { n: waiting.length })
+    : finding('ok', 'batches-searched', { n: waiting.length, searched })
 }

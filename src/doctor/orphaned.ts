@@ -2,17 +2,12 @@
 
 import { workCommand } from '../app/unserved-queues.ts'
 import { orphansOf } from '../inspect/orphans.ts'
-import { type Check, ok } from './check.ts'
-import { orphansText } from './processes.ts'
+import { finding } from '../store/contract/finding-texts.ts'
+import type { Check } from './check.ts'
 
 export const orphaned: Check = async ({ hq, owners, app }) => {
-  const orphans = await orphansOf(hq.store, owners)
-  if (orphans.jobs === 0) return ok('no job belongs to a worker that died')
-  const text = orphansText(orphans)
-  if (owners.size > 0) {
-    const advice = 'The running workers put them back within seconds. If this stays, look into their logs'
-    return [{ severity: 'warning', text, advice }]
-  }
-  const advice = `Start a worker, which puts them back: ${workCommand(orphans.queues, app)}`
-  return [{ severity: 'error', text: `${text}, and no worker is running`, advice }]
+  const { jobs: n, workers, queues } = await orphansOf(hq.store, owners)
+  if (n === 0) return finding('ok', 'orphaned-none')
+  if (owners.size > 0) return finding('warning', 'orphaned', { n, workers })
+  return finding('error', 'orphaned-without-worker', { n, workers, command: workCommand(queues, app) })
 }

@@ -1,11 +1,9 @@
 /** The worker processes that are live, and the queues that they leave unserved. */
 
 import type { Highkiq, Process, QueueSummary } from '../index.ts'
-import type { Orphans } from '../inspect/orphans.ts'
 import { serves } from '../inspect/process.ts'
 import { identityOf } from '../inspect/process-leases.ts'
 import { all } from '../job/json.ts'
-import { plural } from '../job/plural.ts'
 
 /** Returns whether a process holds a lease. `owners` are the owners that hold one. */
 export function holdsLease(owners: ReadonlySet<string>, { identity }: Process): boolean {
@@ -29,8 +27,4 @@ export function unservedWaiting(live: readonly Process[], queues: readonly Queue
   return queues
     .filter(({ name, size, paused }) => size > 0 && !paused && !isServed(name))
     .sort((a, b) => b.size - a.size)
-}
-
-export function orphansText({ jobs, workers }: Orphans): string {
-  return `${plural(jobs, 'job belongs', 'jobs belong')} to ${plural(workers, 'worker')} that died`
 }

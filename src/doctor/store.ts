@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Highkiq } from '../index.ts'
+import { finding } from '../store/contract/finding-texts.ts'
 import type { CheckResult } from '../store/contract.ts'
 
 const ROUNDS = 5
@@ -26,10 +27,9 @@ export async function storeResult({ store }: Highkiq, readOnly = false): Promise
   } finally {
     if (!readOnly) await store.workers.releaseLock(LOCK, holder)
   }
-  const ms = times.sort((a, b) => a - b)[Math.floor(ROUNDS / 2)] as number
-  const note = readOnly ? '; no write was tried, because this server is read-only' : ''
-  const text = `${store.url} ${isWritten ? 'takes writes' : 'answers'}, in ${Number(ms.toPrecision(2))} ms${note}`
-  if (ms < SLOW_MS) return { severity: 'ok', text }
-  const advice = 'Move the workers closer to the store, or find what keeps it busy: each step of a worker waits for it'
-  return { severity: 'warning', text, advice }
+  const median = times.sort((a, b) => a - b)[Math.floor(ROUNDS / 2)] as number
+  const answered = { url: store.url, ms: Number(median.toPrecision(2)) }
+  const severity = median < SLOW_MS ? 'ok' : 'warning'
+  if (readOnly) return finding(severity, 'store-read-only', answered)
+  return isWritten ? finding(severity, 'store-writable', answered) : finding(severity, 'store-answers', answered)
 }

@@ -39,6 +39,32 @@ inBrowser('the doctor', (open) => {
     expect(faults.splice(0).every((fault) => fault.includes('500'))).toBe(true)
   })
 
+  test('findings and advice are in the language of the viewer, those of a store of your own in English', async () => {
+    let examinations = 0
+    const { page } = await open('/doctor', {
+      locale: 'ru-RU',
+      before: async ({ hq }) => {
+        for (const n of [1, 2]) await hq.push({ class: 'Send', args: [n], queue: 'mail' })
+        await hq.queue('mail').pause()
+        hq.store.diagnose = async () => {
+          examinations++
+          return [{ check: 'server', severity: 'warning', text: 'the fan is loud', advice: 'Clean it' }]
+        }
+      },
+    })
+    const rows = page.getByRole('main').locator('tbody tr')
+    const paused = rows.filter({ hasText: 'Очередь mail на паузе, в ней ждут 2 задания' })
+    await paused.getByText('Чтобы продолжить: highkiq resume mail').waitFor()
+    await rows.getByText(/^Ни одно запланированное задание и ни один повтор не опаздывают на 30\sс$/).waitFor()
+    const english = await page.getByRole('main').locator('td [lang=en]').allInnerTexts()
+    expect(english).toEqual(['the fan is loud', 'Clean it'])
+    await page.getByRole('combobox', { name: 'Язык' }).selectOption('zh')
+    await rows.getByText('队列 mail 已暂停，有 2 个作业在等待').waitFor()
+    await rows.getByText('要继续：highkiq resume mail').waitFor()
+    await rows.getByText('the fan is loud').waitFor()
+    expect(examinations).toBe(1)
+  })
+
   test('each check has a name in the language of the page', async () => {
     const { page } = await open('/doctor', { locale: 'ru-RU' })
     const rows = page.getByRole('main').locator('tbody tr')

@@ -27,12 +27,15 @@ test('the server examines the store, the workers and the jobs, also when it is r
   expect(body.findings).toContainEqual({
     check: 'queues',
     severity: 'error',
+    code: 'queue-waits-unserved',
+    params: { queue: 'a&b', n: 1, command: "highkiq work -q 'a&b'" },
     text: 'no worker serves the queue a&b, where 1 job waits',
     advice: "Start one: highkiq work -q 'a&b'",
   })
   expect(body.findings).toContainEqual({
     check: 'orphaned',
     severity: 'ok',
+    code: 'orphaned-none',
     text: 'no job belongs to a worker that died',
   })
 })
@@ -76,6 +79,8 @@ test('a read-only server writes nothing, and says that it tried no write', async
   expect(body.findings).toContainEqual({
     check: 'store',
     severity: 'ok',
+    code: 'store-read-only',
+    params: { url: t.hq.store.url, ms: expect.any(Number) },
     text: expect.stringMatching(/ answers, in .* ms; no write was tried, because this server is read-only$/),
   })
   expect(written).not.toHaveBeenCalled()

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { TEXTS } from '../../../src/http/server/viewer.ts'
 import { STATUS } from '../../../src/job/error-codes.ts'
+import { FINDING_TEXTS } from '../../../src/store/contract/finding-texts.ts'
 import { en } from './en.ts'
 import { LANGUAGES, type Phrase } from './index.ts'
 import { REFUSALS } from './refusals.ts'
+import { findings as ruFindings } from './ru/findings.ts'
 import { ru } from './ru.ts'
+import { findings as zhFindings } from './zh/findings.ts'
 import { zh } from './zh.ts'
 
 type Table = Record<string, Phrase>
@@ -16,9 +19,11 @@ const sources = import.meta.glob<string>(
   { eager: true, query: '?raw', import: 'default' },
 )
 const NUMBERS = Array.from({ length: 200 }, (_, n) => n)
+const FINDINGS: Record<string, Table> = { en: FINDING_TEXTS, zh: zhFindings, ru: ruFindings }
 const TABLES: Record<string, Record<string, Table>> = {
   'the dashboard': { en, zh, ru },
   'the refusals of the dashboard': REFUSALS,
+  'the findings of the doctor': FINDINGS,
   "the submitter's page": TEXTS,
 }
 
@@ -61,8 +66,8 @@ describe.each(Object.keys(TABLES))('%s', (name) => {
 })
 
 test('Chinese has one word for jobs and another one for tasks', () => {
-  const chineseOf: Record<string, Phrase> = { ...zh, ...REFUSALS.zh }
-  for (const [word, phrase] of Object.entries<Phrase>({ ...en, ...REFUSALS.en })) {
+  const chineseOf: Record<string, Phrase> = { ...zh, ...REFUSALS.zh, ...FINDINGS.zh }
+  for (const [word, phrase] of Object.entries<Phrase>({ ...en, ...REFUSALS.en, ...FINDINGS.en })) {
     const english = formsOf(phrase).join()
     const chinese = formsOf(chineseOf[word] ?? '').join()
     if (/\bjobs?\b/i.test(english) && !/\btasks?\b/i.test(english)) expect(chinese, word).not.toContain('任务')

@@ -9,14 +9,17 @@ import {
   type Phrase,
   preferredLanguage,
 } from '../../../src/i18n/phrase.js'
+import type { FINDING_TEXTS } from '../../../src/store/contract/finding-texts.ts'
 import type { en } from './en.ts'
 import type { Refusals } from './refusals.ts'
 
-export { LANGUAGES, type Language, type Phrase }
+export { formatPhrase, LANGUAGES, type Language, type Phrase }
 export type Word = keyof typeof en
 export type Texts = Record<Word, Phrase>
 /** The texts of a page that has these in English. */
 export type TextsOf<English> = Record<keyof English, Phrase>
+/** The findings of the doctor and the advice. The page of the doctor loads them. */
+export type FindingTexts = TextsOf<typeof FINDING_TEXTS>
 
 /** Only the viewer's language is loaded. */
 const LOADERS: Record<Language, () => Promise<Texts>> = {

@@ -2,7 +2,6 @@
 
 import type { Command } from 'commander'
 import { workCommand } from '../../app/unserved-queues.ts'
-import { orphansText } from '../../doctor/processes.ts'
 import type { Highkiq } from '../../index.ts'
 import { liveOwners, orphansOf } from '../../inspect/orphans.ts'
 import { sameApp } from '../open-app.ts'
@@ -51,7 +50,8 @@ function text({ ordered, unservedQueues, ...stats }: Figures, options: ShowOptio
     { right: true },
   )
   const { orphans } = stats
-  const died = orphans.jobs > 0 ? `\n${orphansText(orphans)}: a running worker puts them back` : ''
+  const belong = `${plural(orphans.jobs, 'job belongs', 'jobs belong')} to ${plural(orphans.workers, 'worker')} that died`
+  const died = orphans.jobs > 0 ? `\n${belong}: a running worker puts them back` : ''
   const waiting = stats.enqueued + stats.backlog + stats.limited + stats.scheduled + stats.retries + total.length
   if (stats.processes === 0 && waiting > 0) {
     const work = workCommand(unservedQueues, sameApp(options))

@@ -93,7 +93,13 @@ export const Diagnosis = s.object({
     s.object({
       check: s.described(s.text, 'the name of the check'),
       severity: s.described(s.oneOf(SEVERITIES), 'warning: jobs are safe now, but may not be later'),
-      text: s.text,
+      code: s.optional(
+        s.described(s.text, "names what was found; a store that is not Highkiq's own may leave it out: `queue-paused`"),
+      ),
+      params: s.optional(
+        s.described(v.record(v.string(), v.union([s.text, s.number])), 'the values in `text` and `advice`'),
+      ),
+      text: s.described(s.text, 'in English'),
       advice: s.optional(s.described(s.text, 'what to do; missing when the severity is ok')),
     }),
   ),

@@ -10,6 +10,10 @@ export interface Finding {
   /** What was examined, as one word: `disk`. */
   check: string
   severity: Severity
+  /** Names what was found, for programs and translations. A store that is not Highkiq's own may leave it out. */
+  code?: string
+  /** The values in `text` and `advice`. */
+  params?: Record<string, string | number>
   /** What was found, as a sentence without its full stop. */
   text: string
   /** What to do; always there unless the severity is `ok`. */
@@ -23,16 +27,16 @@ type Results = CheckResult | readonly CheckResult[] | undefined
 /** Examines one thing. `ok` results say what was examined; a check that does not apply returns nothing. */
 export type Check<View> = (view: View) => Results | Promise<Results>
 
-/** Runs checks at the same time; returns their findings in the order of the checks. `failed` is about a check that throws. */
+/** Runs checks at the same time; returns their findings in the order of the checks. `failed` makes that of a check that throws. */
 export async function runChecks<View>(
   checks: Readonly<Record<string, Check<View>>>,
   view: View,
-  failed: { severity: Severity; advice: string },
+  failed: (error: string) => CheckResult,
 ): Promise<Finding[]> {
   const found = Object.entries(checks).map(async ([check, run]) => {
     const results = await Promise.resolve(view)
       .then(run)
-      .catch((thrown) => ({ ...failed, text: `this could not be checked: ${messageOf(thrown)}` }))
+      .catch((thrown) => failed(messageOf(thrown)))
     return [results ?? []].flat().map((result) => ({ check, ...result }))
   })
   return (await Promise.all(found)).flat()

@@ -1,7 +1,4 @@
-/**
- * The findings of `highkiq doctor` about the store, the workers and the jobs, with advice. The names of the checks are
- * in the language of the viewer, the findings in English.
- */
+/** The findings of `highkiq doctor` about the store, the workers and the jobs, with advice. */
 
 import { useState } from 'preact/hooks'
 import type { Diagnosis, EventStatus } from '../../api/types.ts'
@@ -15,8 +12,9 @@ import { When } from '../../components/time.tsx'
 import { t, type Word } from '../../i18n/index.ts'
 import { useData } from '../../live/use-data.ts'
 import { visible } from '../job/json.tsx'
+import { type Sentence, sentencesOf, useFindingTexts } from './sentences.ts'
 
-type Finding = Diagnosis['findings'][number] & { id: string }
+type Finding = Omit<Diagnosis['findings'][number], 'text' | 'advice'> & ReturnType<typeof sentencesOf> & { id: string }
 
 const SEVERITIES = ['error', 'warning', 'ok'] as const
 /** The status of a row with the colour of a severity. */
@@ -36,7 +34,11 @@ export default function Doctor() {
     await reload()
     setExamining(false)
   }
-  const all = (data?.findings ?? []).map((finding, i): Finding => ({ ...finding, id: String(i) }))
+  const texts = useFindingTexts()
+  const all =
+    data &&
+    texts &&
+    data.findings.map((finding, i): Finding => ({ ...finding, ...sentencesOf(finding, texts), id: String(i) }))
   return (
     <main class="main" id="main" tabIndex={-1}>
       <Head
@@ -58,8 +60,8 @@ export default function Doctor() {
       </Head>
       <section class="panel list">
         {error && <ErrorNote error={error} onRetry={() => void examineAgain()} />}
-        {!data && !error && <Skeleton rows={8} />}
-        {data && (
+        {!all && !error && <Skeleton rows={8} />}
+        {all && (
           <Table
             label={t('nav.doctor')}
             // Errors come first.
@@ -75,6 +77,14 @@ export default function Doctor() {
 
 function SeverityPill({ severity }: Pick<Finding, 'severity'>) {
   return <Pill like={LIKE[severity]}>{t(`doctor.severity.${severity}`)}</Pill>
+}
+
+function Said({ class: name, sentence: { text, lang } }: { class: string; sentence: Sentence }) {
+  return (
+    <bdi class={name} lang={lang}>
+      {visible(text)}
+    </bdi>
+  )
 }
 
 function columns(): Column<Finding>[] {
@@ -95,14 +105,8 @@ function columns(): Column<Finding>[] {
             <SeverityPill severity={severity} />
           </span>
           <b class="b">{t(`doctor.check.${check}` as Word)}</b> <code class="dim">{check}</code>
-          <bdi class="whole block" lang="en">
-            {visible(text)}
-          </bdi>
-          {advice && (
-            <bdi class="sub whole" lang="en">
-              {visible(advice)}
-            </bdi>
-          )}
+          <Said class="whole block" sentence={text} />
+          {advice && <Said class="sub whole" sentence={advice} />}
         </>
       ),
     },

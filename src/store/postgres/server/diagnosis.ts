@@ -1,7 +1,7 @@
 /** Examines a PostgreSQL server. To add a check, add a function to `CHECKS`. */
 
 import type { ClientBase } from 'pg'
-import { plural } from '../../../job/plural.ts'
+import { finding } from '../../contract/finding-texts.ts'
 import { type Check, type CheckResult, type Finding, runChecks } from '../../contract.ts'
 import { versionOf } from './migrate.ts'
 import { onConnection } from './pg.ts'
@@ -29,69 +29,43 @@ async function readSetting(client: ClientBase, name: string): Promise<string> {
 /** Returns warnings about settings with which an acknowledged push may be lost. */
 export async function durability(settingOf: (setting: string) => Promise<string>): Promise<CheckResult[]> {
   const found: CheckResult[] = []
-  if ((await settingOf('fsync')) === 'off') {
-    found.push({
-      severity: 'error',
-      text: 'fsync is off, so a crash of the machine may damage the whole database',
-      advice: 'Set fsync = on in postgresql.conf, and restart the server',
-    })
-  }
-  if ((await settingOf('synchronous_commit')) === 'off') {
-    found.push({
-      severity: 'warning',
-      text: 'synchronous_commit is off, so a crash of the server loses the last moments of acknowledged pushes',
-      advice: "Set synchronous_commit = on for this user: ALTER USER … SET synchronous_commit = 'on'",
-    })
-  }
+  if ((await settingOf('fsync')) === 'off') found.push(finding('error', 'postgres-fsync-off'))
+  if ((await settingOf('synchronous_commit')) === 'off') found.push(finding('warning', 'postgres-commits-late'))
   return found
 }
 
 const CHECKS: Record<string, Check<View>> = {
   async server({ client }) {
     const number = Number(await readSetting(client, 'server_version_num'))
-    const text = `PostgreSQL ${await readSetting(client, 'server_version')}`
-    if (number >= OLDEST_VERSION * 10_000) return { severity: 'ok', text }
-    return { severity: 'error', text: `${text} is too old`, advice: `Update it to ${OLDEST_VERSION} or newer` }
+    const version = await readSetting(client, 'server_version')
+    if (number >= OLDEST_VERSION * 10_000) return finding('ok', 'postgres-version', { version })
+    return finding('error', 'postgres-too-old', { version, oldest: OLDEST_VERSION })
   },
 
   async schema({ client, options: { schema } }) {
     const version = await versionOf(client, schema)
-    if (version === 0) return { severity: 'ok', text: `the schema ${schema} will be created` }
+    if (version === 0) return finding('ok', 'postgres-schema-new', { schema })
     if (version >= SCHEMA_VERSION) return undefined
-    return {
-      severity: 'warning',
-      text: `the schema ${schema} was written by an older Highkiq (version ${version}, this one needs ${SCHEMA_VERSION}), so its jobs were not examined`,
-      advice: 'Stop the processes of the older version: the next worker or command migrates it',
-    }
+    return finding('warning', 'postgres-of-older', { schema, version, needed: SCHEMA_VERSION })
   },
 
   async standby({ client }) {
     const { rows } = await client.query('SELECT pg_is_in_recovery() AS standby')
-    if (!rows[0].standby) return undefined
-    return {
-      severity: 'error',
-      text: 'the server is a standby, which only reads',
-      advice: 'Name the primary in the URL',
-    }
+    return rows[0].standby ? finding('error', 'postgres-standby') : undefined
   },
 
   async durability({ client }) {
     const found = await durability((name) => readSetting(client, name))
-    return found.length > 0 ? found : { severity: 'ok', text: 'each commit is on the disk before it is answered' }
+    return found.length > 0 ? found : finding('ok', 'postgres-commits-ok')
   },
 
   async connections({ client }) {
     const { rows } = await client.query('SELECT count(*)::int AS used FROM pg_stat_activity WHERE backend_type = $1', [
       'client backend',
     ])
+    const { used } = rows[0]
     const most = Number(await readSetting(client, 'max_connections'))
-    const text = `${rows[0].used} of ${most} connections are in use`
-    if (rows[0].used < most * ALMOST_ALL) return { severity: 'ok', text }
-    return {
-      severity: 'warning',
-      text,
-      advice: 'Raise max_connections, lower connections=N in the URL, or put PgBouncer in front',
-    }
+    return finding(used < most * ALMOST_ALL ? 'ok' : 'warning', 'postgres-connections', { used, most })
   },
 
   async transactions({ client }) {
@@ -102,11 +76,8 @@ const CHECKS: Record<string, Check<View>> = {
     )
     const [oldest] = rows
     if (!oldest) return undefined
-    return {
-      severity: 'warning',
-      text: `the process ${oldest.pid} (${oldest.name || 'no application_name'}) has had a transaction open for ${oldest.seconds} s, so rows of ended jobs can't be removed, and queues get slower`,
-      advice: 'End that transaction; idle_in_transaction_session_timeout does so by itself',
-    }
+    const { pid, name, seconds } = oldest
+    return finding('warning', 'postgres-transaction-open', { pid: String(pid), name: name ?? '', seconds })
   },
 
   async vacuum({ client, options: { schema } }) {
@@ -115,11 +86,9 @@ const CHECKS: Record<string, Check<View>> = {
       WHERE schemaname = $1 AND n_dead_tup > $2 AND n_dead_tup > n_live_tup * $3 ORDER BY n_dead_tup DESC`,
       [schema, DEAD_ROWS.least, DEAD_ROWS.share],
     )
-    return rows.map(({ name, dead }) => ({
-      severity: 'warning' as const,
-      text: `the table ${name} has ${plural(Number(dead), 'dead row')}, so vacuum does not keep up`,
-      advice: `Run VACUUM ${schema}.${name}, and see that autovacuum is on and no transaction stays open`,
-    }))
+    return rows.map(({ name, dead }) =>
+      finding('warning', 'postgres-dead-rows', { schema, table: name, n: Number(dead) }),
+    )
   },
 }
 
@@ -129,11 +98,11 @@ const CHECKS: Record<string, Check<View>> = {
  */
 export function diagnose(options: PostgresOptions, seconds = 10): Promise<Finding[]> {
   const examine = async (client: ClientBase) => {
-    const advice = 'Give the user the right to read it, or connect as another user'
+    const failed = (error: string) => finding('warning', 'postgres-check-failed', { error })
     const findings: Finding[] = []
     // One connection answers one question at a time.
     for (const [name, check] of Object.entries(CHECKS)) {
-      findings.push(...(await runChecks({ [name]: check }, { options, client }, { severity: 'warning', advice })))
+      findings.push(...(await runChecks({ [name]: check }, { options, client }, failed)))
     }
     return findings
   }

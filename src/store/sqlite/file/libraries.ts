@@ -4,6 +4,7 @@
  */
 
 import { readFile, realpath } from 'node:fs/promises'
+import { finding } from '../../contract/finding-texts.ts'
 import type { DriverName } from './driver.ts'
 
 /** How often the file is checked: the app may open it after its store. */
@@ -15,11 +16,8 @@ const LIBRARIES: readonly (readonly [file: RegExp, name: string])[] = [
   [/query_engine[^/\\]*\.node$/, "Prisma's query engine"],
   [/@libsql[/\\][^/\\]+[/\\]index\.node$/, 'libsql'],
 ]
-export const ONE_LIBRARY = 'Open it with one SQLite library in this process, or give Highkiq a file of its own'
 
-export function openedTwice(path: string): string {
-  return `${path} is open in this process with two SQLite libraries. They do not see each other's locks and will destroy the file`
-}
+export const openedTwice = (path: string) => finding('error', 'sqlite-open-twice', { path })
 
 /**
  * Returns whether two libraries of this process have the file open: each maps the beginning of the file's `-shm` for itself. Only
@@ -40,7 +38,8 @@ export function watchLibraries(path: string, warn: (message: string) => void): (
   const check = async () => {
     if (!(await isOpenTwice(path))) return
     clearInterval(timer)
-    warn(`${openedTwice(path)}. ${ONE_LIBRARY}`)
+    const { text, advice } = openedTwice(path)
+    warn(`${text}. ${advice}`)
   }
   const timer = setInterval(check, EVERY_MS).unref()
   void check()
