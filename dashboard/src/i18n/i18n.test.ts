@@ -65,14 +65,24 @@ describe.each(Object.keys(TABLES))('%s', (name) => {
   })
 })
 
-test('Chinese has one word for jobs and another one for tasks', () => {
-  const chineseOf: Record<string, Phrase> = { ...zh, ...REFUSALS.zh, ...FINDINGS.zh }
-  for (const [word, phrase] of Object.entries<Phrase>({ ...en, ...REFUSALS.en, ...FINDINGS.en })) {
-    const english = formsOf(phrase).join()
-    const chinese = formsOf(chineseOf[word] ?? '').join()
-    if (/\bjobs?\b/i.test(english) && !/\btasks?\b/i.test(english)) expect(chinese, word).not.toContain('任务')
-    if (/\btasks?\b/i.test(english) && !/\bjobs?\b/i.test(english)) expect(chinese, word).not.toContain('作业')
-  }
+const WORDS = {
+  zh: { job: '作业', task: '任务' },
+  ru: { job: 'задани', task: 'задач' },
+} as const
+
+describe.each(['the dashboard', 'the refusals of the dashboard', 'the findings of the doctor'])('%s', (name) => {
+  test.each(['zh', 'ru'] as const)('%s has one word for jobs and another one for tasks', (language) => {
+    const { [language]: translated, en: english } = TABLES[name] as Record<string, Table>
+    const { job, task } = WORDS[language]
+    for (const [word, phrase] of Object.entries(english as Table)) {
+      const text = formsOf(phrase).join()
+      const theirs = formsOf(translated?.[word] ?? '')
+        .join()
+        .toLowerCase()
+      if (/\bjobs?\b/i.test(text) && !/\btasks?\b/i.test(text)) expect(theirs, word).not.toContain(task)
+      if (/\btasks?\b/i.test(text) && !/\bjobs?\b/i.test(text)) expect(theirs, word).not.toContain(job)
+    }
+  })
 })
 
 test('each text of a refusal is of an error that there is, and each problem of an error has one', () => {
