@@ -15,7 +15,9 @@ UPDATE hk.deferral SET state = 2, ends = NULL WHERE task = $1 AND idx = $2;
 UPDATE hk.deferral SET state = CASE state WHEN 2 THEN 2 ELSE 0 END, ends = NULL WHERE task = $1 AND idx = $2;
 
 -- parked: returns those of the rows that are parked.
-SELECT idx, ends FROM hk.deferral WHERE task = $1 AND state = 1 AND idx = ANY($2::bigint[]);
+SELECT idx, ends FROM unnest($2::bigint[]) AS wanted (idx) CROSS JOIN LATERAL (
+  SELECT ends FROM hk.deferral AS deferral WHERE deferral.task = $1 AND deferral.idx = wanted.idx AND state = 1 OFFSET 0
+) AS deferral;
 
 -- overdue: returns rows whose deadline is over.
 SELECT task.id, deferral.idx FROM hk.deferral AS deferral JOIN hk.task_record AS task ON task.key = deferral.task

@@ -46,8 +46,10 @@ FROM unnest($1::bigint[], $2::bigint[], $3::smallint[], $4::smallint[], $5::inte
   AS new (task, idx, status, location, run, step, code, started_at, finished_at, result, is_dropped)
 WHERE event.task = new.task AND event.idx = new.idx;
 
--- withArgs: returns those of the rows that have arguments.
-SELECT idx FROM hk.task_row WHERE task = $1 AND idx = ANY($2::bigint[]) AND args IS NOT NULL;
+-- withArgs: returns those of the rows that have arguments. This and other statements look each row up on its own: given several
+-- indexes, a plan reads all rows of the task when the statistics say that most tasks have few.
+SELECT idx FROM unnest($2::bigint[]) AS wanted (idx)
+WHERE (SELECT args IS NOT NULL FROM hk.task_row AS event WHERE event.task = $1 AND event.idx = wanted.idx);
 
 -- correct: stores other arguments and another source for rows; NULL: unchanged.
 UPDATE hk.task_row AS event SET args = coalesce(new.args, event.args), source = coalesce(new.source, event.source)
@@ -67,13 +69,18 @@ SELECT * FROM hk.task_row WHERE task = $1 AND idx = $2;
 SELECT * FROM hk.task_row WHERE task = $1 AND idx > $2 ORDER BY idx LIMIT $3;
 
 -- messages: returns the messages of some rows, oldest first.
-SELECT idx, n, at, code, params FROM hk.message WHERE task = $1 AND idx = ANY($2::bigint[]) ORDER BY idx, n;
+SELECT idx, n, at, code, params FROM unnest($2::bigint[]) AS wanted (idx) CROSS JOIN LATERAL (
+  SELECT n, at, code, params FROM hk.message AS message WHERE message.task = $1 AND message.idx = wanted.idx OFFSET 0
+) AS message ORDER BY idx, n;
 
 -- rowOf: like each of the next statements, returns rows of the task with an id. The caller adds what else belongs to them.
 SELECT * FROM hk.task_row WHERE task = (SELECT key FROM hk.task_record WHERE id = $1 AND deleting = 0) AND idx = $2;
 
--- those: returns some rows.
-SELECT * FROM hk.task_row WHERE task = (SELECT key FROM hk.task_record WHERE id = $1 AND deleting = 0) AND idx = ANY($2::bigint[]) ORDER BY idx LIMIT $3;
+-- those: returns some rows. Each index must be there once.
+SELECT event.* FROM unnest($2::bigint[]) AS wanted (idx) CROSS JOIN LATERAL (
+  SELECT * FROM hk.task_row AS event
+  WHERE event.task = (SELECT key FROM hk.task_record WHERE id = $1 AND deleting = 0) AND event.idx = wanted.idx OFFSET 0
+) AS event ORDER BY event.idx LIMIT $3;
 
 -- pageAfter: returns a page of rows.
 SELECT * FROM hk.task_row WHERE task = (SELECT key FROM hk.task_record WHERE id = $1 AND deleting = 0) AND idx > $2 ORDER BY idx LIMIT $3;

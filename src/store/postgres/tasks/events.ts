@@ -37,23 +37,25 @@ interface FullRow extends EventRow {
   params: string[] | null
 }
 
-const MESSAGES = `SELECT idx, array_agg(n::double precision ORDER BY n) AS ns,
-      array_agg(at::double precision ORDER BY n) AS ats, array_agg(code ORDER BY n) AS codes,
-      array_agg(params ORDER BY n) AS params
-    FROM hk.message WHERE task = (SELECT task FROM page LIMIT 1) AND idx = ANY (ARRAY(SELECT idx FROM page)) GROUP BY idx`
-const NO_MESSAGES = 'SELECT idx, NULL AS ns, NULL AS ats, NULL AS codes, NULL AS params FROM page WHERE false'
+const MESSAGES = `LATERAL (
+    SELECT array_agg(n::double precision) AS ns, array_agg(at::double precision) AS ats, array_agg(code) AS codes, array_agg(params) AS params
+    FROM (SELECT n, at, code, params FROM hk.message AS message WHERE message.task = page.task AND message.idx = page.idx ORDER BY n) AS messages
+  )`
+const NO_MESSAGES = '(SELECT NULL AS ns, NULL AS ats, NULL AS codes, NULL AS params)'
 
-/** Returns a statement for rows as one that returns full rows. */
+/**
+ * Returns a statement for rows as one that returns full rows. What belongs to a row is looked up for each row on its own: given
+ * several indexes, a plan reads all messages of the task when the statistics say that most tasks have few.
+ */
 function full(rows: string, messages: string): string {
-  return `WITH page AS (${rows}), said AS (
-    ${messages}
-  ), parked AS (
-    SELECT idx, ends FROM hk.deferral
-    WHERE task = (SELECT task FROM page LIMIT 1) AND idx = ANY (ARRAY(SELECT idx FROM page WHERE status = 1)) AND state = 1
-  )
-  SELECT page.*, record.next, parked.ends, parked.idx IS NOT NULL AS parked, ns, ats, codes, params
-  FROM page JOIN hk.task_record AS record ON record.key = page.task
-  LEFT JOIN said ON said.idx = page.idx LEFT JOIN parked ON parked.idx = page.idx ORDER BY page.idx`
+  return `SELECT page.*, (SELECT next FROM hk.task_record WHERE id = $1) AS next, parked.ends, parked.idx IS NOT NULL AS parked,
+    ns, ats, codes, params
+  FROM (${rows}) AS page CROSS JOIN ${messages} AS said
+  LEFT JOIN LATERAL (
+    SELECT idx, ends FROM hk.deferral AS deferral
+    WHERE page.status = 1 AND deferral.task = page.task AND deferral.idx = page.idx AND state = 1 OFFSET 0
+  ) AS parked ON true
+  ORDER BY page.idx`
 }
 
 const { rowOf, those, pageAfter, pageOf, rejectedOf, codedOf, uncodedOf } = sql.event
@@ -78,7 +80,7 @@ export class Events extends Tables {
     const wanted = argsOnly ? ARGS_ONLY : FULL
     // Every code is counted on its own, so no row has one of the other codes.
     if (otherCodes) return []
-    if (indexes) return this.#records(id, wanted.those, [...indexes], limit)
+    if (indexes) return this.#records(id, wanted.those, [...new Set(indexes)], limit)
     if (!status && code === undefined) return this.#records(id, wanted.pageAfter, after, limit)
     const statuses = [...new Set((status ?? EVENT_STATUSES).map((name) => STATUS_CODE[name]))]
     if (code === null) return this.#records(id, wanted.uncodedOf, after, limit, statuses)

@@ -79,7 +79,9 @@ UPDATE hk.task_record SET progress_at = $2 WHERE id = $1 AND enqueued + working 
 SELECT idx, run, attempt, state, ends FROM hk.deferral WHERE task = $1 AND idx BETWEEN $2 AND $3;
 
 -- rowProducers: returns how many rows these producers have added.
-SELECT name, cursor FROM hk.producer WHERE task = $1 AND name = ANY($2::text[]) AND state = 4;
+SELECT name, cursor FROM unnest($2::text[]) AS wanted (name) CROSS JOIN LATERAL (
+  SELECT cursor FROM hk.producer AS producer WHERE producer.task = $1 AND producer.name = wanted.name AND state = 4 OFFSET 0
+) AS producer;
 
 -- backlog: returns rows with a place of their own in the backlog, in order.
 SELECT position, backlog.idx, text, run FROM hk.backlog AS backlog
