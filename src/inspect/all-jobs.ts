@@ -62,7 +62,7 @@ const FILTER: Readonly<Record<string, OptionKind>> = {
   until: DATE,
 }
 
-/** A search begins to read no further source after this time, and reads one source about as long at most. */
+/** A search reads its sources for about this long. */
 const SEARCH_MS = 150
 /** A count of all states takes about this long. When reading the totals takes long, the states have half of it. */
 const COUNT_MS = 250
@@ -102,21 +102,20 @@ export class AllJobs {
     const { after = null, limit = PAGE } = options
     const from = after === null ? null : cursorOf(after)
     const matcher = await this.#matcherOf('jobs.search', filter, view, from !== null)
-    const sources = (await sourcesOf(this.#port, matcher)).filter((source) => from === null || !isBefore(source, from))
     const end = performance.now() + SEARCH_MS
     const items: JobHit[] = []
     let scanned = 0
-    for (const [i, source] of sources.entries()) {
+    for await (const { source, following } of sourcesFrom(this.#port, matcher, from)) {
       let next = from && isSame(source, from) ? from.after : null
       do {
-        const page = await source.read({ after: next, limit: limit - items.length, ms: SEARCH_MS })
+        const ms = Math.max(end - performance.now(), 1)
+        const page = await source.read({ after: next, limit: limit - items.length, ms })
         items.push(...page.items)
         scanned += page.scanned
         next = page.next
         if (items.length < limit && performance.now() < end) continue
         if (next !== null) return { items, next: cursorAt(source, next), scanned }
-        const following = sources[i + 1]
-        return { items, next: following ? cursorAt(following, null) : null, scanned }
+        return { items, next: following && cursorAt(following, null), scanned }
       } while (next !== null)
     }
     return { items, next: null, scanned }
@@ -217,6 +216,29 @@ export class AllJobs {
   }
 }
 
+/** The state of a source and its name; with an empty name the first source of the state. */
+type SourceName = Pick<Source, 'state' | 'name'>
+
+/**
+ * Yields the sources from a cursor on, with the name of the one that follows each. It lists those of a state when the search gets there,
+ * because a list of thousands of queues takes as long as a page.
+ */
+async function* sourcesFrom(
+  port: SearchPort,
+  matcher: Matcher,
+  from: Cursor | null,
+): AsyncGenerator<{ source: Source; following: SourceName | null }> {
+  const begin = from === null ? 0 : SEARCHED_STATES.indexOf(from.state)
+  const states = matcher.states.filter((state) => SEARCHED_STATES.indexOf(state) >= begin)
+  for (const [n, state] of states.entries()) {
+    const all = await sourcesOf(port, { ...matcher, states: [state] })
+    const sources = all.filter((source) => from === null || !isBefore(source, from))
+    const nextState = states[n + 1]
+    const behind = nextState === undefined ? null : { state: nextState, name: '' }
+    for (const [i, source] of sources.entries()) yield { source, following: sources[i + 1] ?? behind }
+  }
+}
+
 /** Counts what all sources have, until a time. */
 async function counted(sources: readonly Source[], end: number): Promise<Omit<StateCount, 'state' | 'size'>> {
   const count = { matching: 0, scanned: 0, complete: false }
@@ -268,11 +290,11 @@ function isEmpty(value: unknown): boolean {
 
 // Cursors ------------------------------------------------------------------------------------------------------
 
-interface Cursor extends Pick<Source, 'state' | 'name'> {
+interface Cursor extends SourceName {
   after: string | null
 }
 
-function cursorAt({ state, name }: Source, after: string | null): string {
+function cursorAt({ state, name }: SourceName, after: string | null): string {
   return JSON.stringify([state, name, after])
 }
 
@@ -288,8 +310,7 @@ function isSame(source: Source, { state, name }: Cursor): boolean {
   return source.state === state && source.name === name
 }
 
-/** A source that is gone since the page before is followed by the next one by name. */
+/** Returns whether a source of the state of a cursor is before it. One that is gone is followed by the next one by name. */
 function isBefore(source: Source, { state, name }: Cursor): boolean {
-  if (source.state === state) return source.name < name
-  return SEARCHED_STATES.indexOf(source.state) < SEARCHED_STATES.indexOf(state)
+  return source.state === state && source.name < name
 }

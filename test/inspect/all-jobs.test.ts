@@ -236,6 +236,23 @@ test('a search goes on where it stopped when a queue is gone meanwhile, and miss
   expect([...first.items, ...items].map(({ job }) => job.queue)).toEqual(['a', 'c'])
 })
 
+test('a search lists the queues only when it gets to them, and then reads all of them', async () => {
+  const t = bench()
+  await fill(t, 'dead', [
+    [text(1), 2],
+    [text(2), 1],
+  ])
+  for (const [n, queue] of ['a', 'b', 'c'].entries()) await t.raw(text(n + 3, { queue }), queue)
+  const lists = vi.spyOn(t.hq.store.jobs, 'queues')
+  const filter: JobsFilter = { states: ['dead', 'queued', 'succeeded'] }
+  const { items, next } = await t.hq.jobs.search(filter, { limit: 2 })
+  expect(items.map(({ state }) => state)).toEqual(['dead', 'dead'])
+  expect(lists).not.toHaveBeenCalled()
+  const rest = await t.hq.jobs.search(filter, { after: next, limit: 9 })
+  expect(rest.items.map(({ job }) => job.queue)).toEqual(['a', 'b', 'c'])
+  expect(rest.next).toBe(null)
+})
+
 test('a search reads many short queues in one call of the store, and a long one page by page', async () => {
   const t = bench()
   const queues = Array.from({ length: 40 }, (_, n) => `q${n + 10}`)
