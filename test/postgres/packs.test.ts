@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Bench, done, NOW, textsOf, toQueue, withBench } from '../conformance/bench.ts'
 import { postgres } from '../conformance/postgres.ts'
+import { pagesRead, rowsRead, rowsReadBy } from './reads.ts'
 import { onPostgres } from './suite.ts'
 
 onPostgres('the packs of a push', () => {
@@ -55,10 +56,19 @@ onPostgres('the packs of a push', () => {
 
   test('of several queues are unpacked in the order of the queues', () =>
     withBench(postgres, async (t) => {
-      for (const queue of ['a', 'b', 'c']) await t.push(queue, ...texts(t, 0, 16))
-      const fetched = await t.fetch(await t.owner(), ['c', 'a', 'b'], 20)
+      for (const queue of ['a', 'paused', 'b', 'c']) await t.push(queue, ...texts(t, 0, 16))
+      await t.store.jobs.pauseQueue('paused', true)
+      const queues = ['unknown', 'c', 'paused', 'a', 'b']
+      const [owner, other] = [await t.owner(), await t.owner()]
+      const fetched = await t.fetch(owner, queues, 20)
       expect(fetched.map(({ queue }) => queue)).toEqual([...Array(16).fill('c'), ...Array(4).fill('a')])
-      expect(await rows(t)).toEqual([3, 4])
+      expect(await rows(t)).toEqual([5, 4])
+      const retried = { ...done(fetched[0], { failed: 1 }), move: { to: 'retry', text: 'r', score: 1 } } as const
+      const next = await t.settleAndFetch(owner, { settlements: [retried], fetch: { queues, n: 8 } })
+      expect(next.fetched.map(({ queue, text }) => [queue, text])).toEqual(texts(t, 4, 12).map((text) => ['a', text]))
+      const rest = await t.fetch(other, queues, 99)
+      expect(rest.map(({ queue }) => queue)).toEqual([...Array(4).fill('a'), ...Array(16).fill('b')])
+      expect(await rows(t)).toEqual([2, 0])
     }))
 
   test('keep the order of jobs with priorities, of packed jobs and of others', () =>
@@ -94,6 +104,39 @@ onPostgres('the packs of a push', () => {
       expect(await t.waiting('q')).toEqual(left)
       for (const offset of [0, 5, 9, 22])
         expect(await t.store.jobs.peek('q', offset, 3)).toEqual(left.slice(offset, offset + 3))
+    }))
+
+  test('are read by a page of jobs only as far as it needs them', () =>
+    withBench(postgres, async (t) => {
+      const all = texts(t, 0, 800)
+      await t.push('q', ...all)
+      const client = await t.connect()
+      const page = async () => expect(await t.store.jobs.peek('q', 3, 80)).toEqual(all.slice(3, 83))
+      expect(await rowsRead(client, 'pack', page)).toBe(11)
+      const [queue] = (await client.query(`SELECT id FROM highkiq.queue WHERE name = 'q'`)).rows
+      const newest = `SELECT job FROM highkiq.newest_jobs(${queue?.id}, 80)`
+      const jobs = (await client.query(newest)).rows.map(({ job }) => job)
+      expect(jobs).toEqual(all.slice(-80).reverse())
+      expect(await rowsReadBy(client, 'pack', newest)).toBe(10)
+    }))
+
+  test('are passed once by a fetch, as the jobs that were in them, while an open snapshot keeps them in their tables', () =>
+    withBench(postgres, async (t) => {
+      await t.push('q', ...texts(t, 0, 999))
+      const [reader, client] = [await t.connect(), await t.connect()]
+      await reader.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM highkiq.pack')
+      await client.query('SET enable_seqscan = off; SET enable_bitmapscan = off')
+      const owner = await t.owner()
+      const fetch = `SELECT * FROM highkiq.step_plain(1, '${owner}', '{}', '{}', '{}', '2026-01-01', '{q}', 1, 7)`
+      const first = (table: string) => `SELECT position FROM highkiq.${table} ORDER BY queue, position LIMIT 1`
+      // The first one also reads what the connection then remembers of the tables.
+      await pagesRead(client, fetch)
+      const few = await pagesRead(client, fetch)
+      await t.fetch(owner, 'q', 900)
+      const once = (await pagesRead(client, first('ready'))) + (await pagesRead(client, first('pack')))
+      expect(once).toBeGreaterThan(20)
+      expect(await pagesRead(client, fetch)).toBeLessThan(few + once * 1.2)
+      await reader.query('COMMIT')
     }))
 
   test('are fetched once each by owners that fetch at the same time, and by no owner while their queue is paused', () =>

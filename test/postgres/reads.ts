@@ -23,8 +23,18 @@ export async function rowsRead(client: AppClient, table: string, work: () => Pro
     query.mockRestore()
   }
   let rows = 0
-  for (const { text, values } of sent) rows += rowsOf(await planOf(client, text, values), table)
+  for (const { text, values } of sent) rows += await rowsReadBy(client, table, text, values)
   return rows
+}
+
+/** Runs a statement, and returns how many rows of a table it reads. */
+export async function rowsReadBy(
+  client: AppClient,
+  table: string,
+  statement: string,
+  values?: unknown[],
+): Promise<number> {
+  return rowsOf(await planOf(client, statement, values), table)
 }
 
 /** Runs a statement, and returns how many pages of the server's memory or disk it reads. */

@@ -28,7 +28,7 @@ SELECT hk.push_packs($1, $2, $3, $4, $5) AS pushed;
 SELECT hk.push_packs($1, $2, $3, $4, $5) AS pushed, pg_notify($6, $7);
 
 -- unpackNext: see hk.unpack_next. Run it before `fetch`, in its transaction.
-SELECT hk.unpack_next($1, $2);
+SELECT hk.unpack_next($1, $2) AS "firstJobs";
 
 -- unpack: see hk.unpack. Run it before jobs between two positions are changed, in the same transaction.
 SELECT hk.unpack($1, $2, $3);
@@ -52,14 +52,17 @@ SELECT size + limited AS size FROM hk.queue_now WHERE name = $1;
 -- countLimited: changes the number of a queue's jobs that wait for room in their limits. No change: the queue is new.
 UPDATE hk.queue SET limited = greatest(limited + $2, 0) WHERE name = $1;
 
--- fetch: moves at most $3 jobs of the queues, in their order, to an owner, whose fetch has the number $4. A row is deleted where it
--- was found, because a plan that joins the table again would read all of it while its statistics are old.
+-- fetch: moves at most $3 jobs of the queues, in their order, to an owner, whose fetch has the number $4. $5: what `unpackNext`
+-- returned. A row is deleted where it was found, because a plan that joins the table again would read all of it while its statistics
+-- are old.
 WITH wanted AS (
-  SELECT queue.id, n FROM unnest($2::text[]) WITH ORDINALITY AS names (name, n) JOIN hk.queue AS queue USING (name)
+  SELECT queue.id, n, coalesce(first_job, -9000000000000000) AS first_job
+  FROM unnest($2::text[], $5::bigint[]) WITH ORDINALITY AS names (name, first_job, n) JOIN hk.queue AS queue USING (name)
   WHERE NOT EXISTS (SELECT 1 FROM hk.paused AS paused WHERE paused.queue = name) ORDER BY n
 ), found AS (
   SELECT next.row_id FROM wanted CROSS JOIN LATERAL (
-    SELECT ready.ctid AS row_id FROM hk.ready AS ready WHERE ready.queue = wanted.id ORDER BY position LIMIT $3 FOR UPDATE SKIP LOCKED
+    SELECT ready.ctid AS row_id FROM hk.ready AS ready WHERE ready.queue = wanted.id AND ready.position >= wanted.first_job
+    ORDER BY position LIMIT $3 FOR UPDATE SKIP LOCKED
   ) AS next LIMIT $3
 ), fetched_jobs AS (
   DELETE FROM hk.ready WHERE ctid = ANY (ARRAY(SELECT row_id FROM found)) RETURNING queue, position, text

@@ -42,8 +42,9 @@ export class Queues extends Tables {
   /** Moves at most `n` jobs of the queues, in their order, to an owner, whose fetch has this number. */
   async fetch(owner: number, queues: readonly string[], n: number, fetchNumber: number): Promise<FetchedJob[]> {
     type Row = { queue: string; queueId: number; position: number; text: string }
-    await this.db.run(sql.queue.unpackNext, queues, n)
-    const rows = await this.db.all<Row>(sql.queue.fetch, owner, queues, n, fetchNumber)
+    type Unpacked = { firstJobs: (string | null)[] | null }
+    const unpacked = await this.db.first<Unpacked>(sql.queue.unpackNext, queues, n)
+    const rows = await this.db.all<Row>(sql.queue.fetch, owner, queues, n, fetchNumber, unpacked?.firstJobs ?? null)
     return rows.map(({ queue, queueId, position, text }) => ({
       queue: queueAt(queue, position),
       ticket: ticketOf({ queue: queueId, position, fetchNumber }),

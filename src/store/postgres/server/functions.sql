@@ -63,36 +63,46 @@ CREATE OR REPLACE FUNCTION hk.unpack(queue_id bigint, low bigint, high bigint) R
 $$;
 
 -- Unpacks as many of the next packs as a fetch of at most `most` jobs needs, in the order of the queues. Locks the ready jobs in front of
--- them, so that the fetch finds these, and counts none that another step is fetching.
-CREATE OR REPLACE FUNCTION hk.unpack_next(names text[], most bigint) RETURNS void LANGUAGE plpgsql
+-- them, so that the fetch finds these, and counts none that another step is fetching. Returns for each of the names from which position on
+-- the fetch finds jobs (NULL: any). The rows in front of it may be dead while a snapshot is open, and a fetch passes them only once.
+CREATE OR REPLACE FUNCTION hk.unpack_next(names text[], most bigint) RETURNS bigint[] LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off AS $$
 DECLARE
-  wanted record;
-  missing bigint := most;
+  very_first record;
+  ids bigint[];
+  first_packs bigint[];
+  first_jobs bigint[] := pg_catalog.array_fill(NULL::bigint, ARRAY[pg_catalog.cardinality(names)]);
+  first_job bigint;
+  ready_jobs bigint;
   moved bigint;
+  missing bigint := most;
 BEGIN
-  IF NOT EXISTS (SELECT 1 FROM hk.queue AS queue JOIN hk.pack AS pack ON pack.queue = queue.id WHERE queue.name = ANY (names)) THEN RETURN; END IF;
-  FOR wanted IN
-    SELECT queues.id, first.position FROM (
-      SELECT queue.id FROM pg_catalog.unnest(names) WITH ORDINALITY AS asked (name, n) JOIN hk.queue AS queue USING (name)
-      WHERE NOT EXISTS (SELECT 1 FROM hk.paused AS paused WHERE paused.queue = queue.name) ORDER BY n
-    ) AS queues
-    LEFT JOIN LATERAL (SELECT position FROM hk.pack AS pack WHERE pack.queue = queues.id ORDER BY position LIMIT 1) AS first ON true
-  LOOP
-    SELECT missing - pg_catalog.count(*) INTO missing FROM (
-      SELECT 1 FROM hk.ready WHERE queue = wanted.id AND position < coalesce(wanted.position, 9000000000000000)
+  SELECT queue, position INTO very_first FROM hk.pack ORDER BY queue, position LIMIT 1;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  SELECT pg_catalog.array_agg(id), pg_catalog.array_agg(first_pack) INTO ids, first_packs FROM (
+    SELECT id, CASE WHEN id = very_first.queue THEN very_first.position WHEN id > very_first.queue THEN
+      (SELECT position FROM hk.pack AS pack WHERE pack.queue = id ORDER BY position LIMIT 1) END AS first_pack
+    FROM pg_catalog.unnest(names) WITH ORDINALITY AS asked (name, n) LEFT JOIN hk.queue AS queue
+      ON queue.name = asked.name AND NOT EXISTS (SELECT 1 FROM hk.paused AS paused WHERE paused.queue = queue.name)
+    ORDER BY n
+  ) AS queues;
+  IF pg_catalog.array_remove(first_packs, NULL) = '{}' THEN RETURN NULL; END IF;
+  FOR i IN 1 .. pg_catalog.cardinality(names) LOOP
+    CONTINUE WHEN ids[i] IS NULL;
+    SELECT pg_catalog.count(*), pg_catalog.min(position) INTO ready_jobs, first_job FROM (
+      SELECT position FROM hk.ready WHERE queue = ids[i] AND position < coalesce(first_packs[i], 9000000000000000)
       ORDER BY position LIMIT missing FOR UPDATE SKIP LOCKED
     ) AS before;
-    EXIT WHEN missing <= 0;
-    CONTINUE WHEN wanted.position IS NULL;
-    WHILE missing > 0 LOOP
+    first_jobs[i] := coalesce(first_job, first_packs[i], 9000000000000000);
+    missing := missing - ready_jobs;
+    WHILE missing > 0 AND first_packs[i] IS NOT NULL LOOP
       WITH gone AS (
         DELETE FROM hk.pack WHERE ctid = ANY (ARRAY(
-          SELECT ctid FROM hk.pack WHERE queue = wanted.id ORDER BY position LIMIT (missing + 7) / 8 FOR UPDATE SKIP LOCKED
+          SELECT ctid FROM hk.pack WHERE queue = ids[i] AND position >= first_packs[i] ORDER BY position LIMIT (missing + 7) / 8 FOR UPDATE SKIP LOCKED
         )) RETURNING position, text
       )
       INSERT INTO hk.ready (queue, position, text)
-      SELECT wanted.id, position + nth - 1, job
+      SELECT ids[i], position + nth - 1, job
       FROM gone CROSS JOIN LATERAL pg_catalog.unnest(pg_catalog.string_to_array(text, E'\n')) WITH ORDINALITY AS jobs (job, nth);
       GET DIAGNOSTICS moved = ROW_COUNT;
       EXIT WHEN moved = 0;
@@ -100,21 +110,26 @@ BEGIN
     END LOOP;
     EXIT WHEN missing <= 0;
   END LOOP;
+  RETURN first_jobs;
 END $$;
 
 -- Returns the first `most` jobs (NULL: all) of a queue, packed or not, in the order in which they are fetched: those between the
--- positions `low` and `high`, or any.
+-- positions `low` and `high`, or any. A loop over the packs gives the jobs in order, so no sort reads further packs before the LIMIT;
+-- with an ORDER BY, old statistics would lead to one.
 CREATE OR REPLACE FUNCTION hk.oldest_jobs(
   queue_id bigint, most bigint, low bigint DEFAULT -9000000000000000, high bigint DEFAULT 9000000000000000
 )
 RETURNS TABLE (at_position bigint, job text) LANGUAGE sql STABLE AS $$
   SELECT position, text FROM (
     (SELECT position, text FROM hk.ready WHERE queue = queue_id AND position > low AND position < high ORDER BY position LIMIT most)
-    UNION ALL SELECT position, text FROM (
-      SELECT position + nth - 1 AS position, line AS text FROM (
+    UNION ALL (
+      SELECT position + nth - 1, line FROM (
         SELECT position, text FROM hk.pack WHERE queue = queue_id AND position > low - 8 AND position < high ORDER BY position LIMIT most + 1
-      ) AS pack CROSS JOIN LATERAL pg_catalog.unnest(pg_catalog.string_to_array(text, E'\n')) WITH ORDINALITY AS lines (line, nth)
-    ) AS packed WHERE position > low AND position < high
+      ) AS pack CROSS JOIN LATERAL (
+        SELECT line, nth FROM pg_catalog.unnest(pg_catalog.string_to_array(text, E'\n')) WITH ORDINALITY AS lines (line, nth) ORDER BY nth
+      ) AS jobs
+      WHERE position + nth - 1 > low AND position + nth - 1 < high LIMIT most
+    )
   ) AS jobs ORDER BY position LIMIT most
 $$;
 
@@ -125,11 +140,14 @@ CREATE OR REPLACE FUNCTION hk.newest_jobs(
 RETURNS TABLE (at_position bigint, job text) LANGUAGE sql STABLE AS $$
   SELECT position, text FROM (
     (SELECT position, text FROM hk.ready WHERE queue = queue_id AND position > low AND position < high ORDER BY position DESC LIMIT most)
-    UNION ALL SELECT position, text FROM (
-      SELECT position + nth - 1 AS position, line AS text FROM (
+    UNION ALL (
+      SELECT position + nth - 1, line FROM (
         SELECT position, text FROM hk.pack WHERE queue = queue_id AND position > low - 8 AND position < high ORDER BY position DESC LIMIT most + 1
-      ) AS pack CROSS JOIN LATERAL pg_catalog.unnest(pg_catalog.string_to_array(text, E'\n')) WITH ORDINALITY AS lines (line, nth)
-    ) AS packed WHERE position > low AND position < high
+      ) AS pack CROSS JOIN LATERAL (
+        SELECT line, nth FROM pg_catalog.unnest(pg_catalog.string_to_array(text, E'\n')) WITH ORDINALITY AS lines (line, nth) ORDER BY nth DESC
+      ) AS jobs
+      WHERE position + nth - 1 > low AND position + nth - 1 < high LIMIT most
+    )
   ) AS jobs ORDER BY position DESC LIMIT most
 $$;
 
@@ -147,6 +165,7 @@ SET lock_timeout = '5s' AS $$
 DECLARE
   own bigint;
   gone bigint[];
+  first_jobs bigint[];
 BEGIN
   PERFORM pg_catalog.pg_advisory_xact_lock_shared(lock);
   SELECT id INTO own FROM hk.owner WHERE name = owner_name AND claimed = 0;
@@ -169,13 +188,15 @@ BEGIN
     RETURN QUERY SELECT 'settled', NULL::bigint, nth, NULL, NULL FROM pg_catalog.unnest(gone) AS nth;
   END IF;
   IF most > 0 THEN
-    PERFORM hk.unpack_next(names, most);
+    first_jobs := hk.unpack_next(names, most);
     RETURN QUERY WITH wanted AS (
-      SELECT queue.id, queue.name, n FROM pg_catalog.unnest(names) WITH ORDINALITY AS asked (name, n) JOIN hk.queue AS queue USING (name)
+      SELECT queue.id, queue.name, n, coalesce(first_job, -9000000000000000) AS first_job
+      FROM unnest(names, first_jobs) WITH ORDINALITY AS asked (name, first_job, n) JOIN hk.queue AS queue USING (name)
       WHERE NOT EXISTS (SELECT 1 FROM hk.paused AS paused WHERE paused.queue = queue.name) ORDER BY n
     ), found AS (
       SELECT next.row_id FROM wanted CROSS JOIN LATERAL (
-        SELECT ready.ctid AS row_id FROM hk.ready AS ready WHERE ready.queue = wanted.id ORDER BY position LIMIT most FOR UPDATE SKIP LOCKED
+        SELECT ready.ctid AS row_id FROM hk.ready AS ready WHERE ready.queue = wanted.id AND ready.position >= wanted.first_job
+        ORDER BY position LIMIT most FOR UPDATE SKIP LOCKED
       ) AS next LIMIT most
     ), fetched_jobs AS (
       DELETE FROM hk.ready WHERE ctid = ANY (ARRAY(SELECT row_id FROM found)) RETURNING queue, position, text
