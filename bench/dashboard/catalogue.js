@@ -68,7 +68,7 @@ export function jidOf(i) {
 
 /** An ended task of two rows, one of them rejected. */
 async function smallTask(hq, i, now) {
-  const id = i.toString(16).padStart(16, '1')
+  const id = i.toString(16).padStart(16, '0')
   await createTask(hq, id, `Import of shop ${i}`, now - (i + 1) * 1000)
   const rejected = { status: 'failed', code: 'price_missing', messages: [{ at: now, code: 'failed', params: {} }] }
   await hq.store.tasks.addRows(
