@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import pg from 'pg'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { EventQuery, NewRow } from '#dist/store/contract.js'
 import { NOW, withBench } from '../conformance/bench.ts'
 import { postgres } from '../conformance/postgres.ts'
@@ -7,6 +8,17 @@ import { rowsRead } from './reads.ts'
 import { onPostgres } from './suite.ts'
 
 onPostgres('plans of statements in PostgreSQL', () => {
+  test('are not compiled, in no connection of a store', () =>
+    withBench(postgres, async (t) => {
+      await t.store.jobs.queues()
+      const query = vi.spyOn(pg.Client.prototype, 'query')
+      onTestFinished(() => query.mockRestore())
+      await Promise.all([t.push('q', t.job(1)), t.store.jobs.queues(), t.store.metrics.totals()])
+      const connections = new Set(query.mock.contexts as pg.Client[])
+      expect(connections.size).toBeGreaterThan(1)
+      for (const connection of connections) expect((await connection.query('SHOW jit')).rows).toEqual([{ jit: 'off' }])
+    }))
+
   test('a page of the rows of a large task reads no others, also when the statistics say that most tasks have few', () =>
     withBench(postgres, async (t) => {
       await t.store.tasks.pushTracked(
