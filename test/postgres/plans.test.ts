@@ -47,4 +47,16 @@ onPostgres('plans of statements in PostgreSQL', () => {
         expect(await rowsRead(client, 'task_row', read)).toBeLessThanOrEqual(5)
       }
     }))
+
+  test('the totals read no task that has ended', () =>
+    withBench(postgres, async (t) => {
+      const ended = Array.from({ length: 400 }, (_, i) => ({ task: single(i).task, item: single(i).item }))
+      await t.store.tasks.pushTracked(ended, NOW)
+      const client = await t.connect()
+      await client.query(`UPDATE highkiq.task_record SET state = 'done', finished = 1, enqueued = 0`)
+      await taskWith(t, 1000, 20, { window: 3 })
+      await client.query('ANALYZE highkiq.task_record')
+      const totals = async () => expect(await t.store.metrics.totals()).toMatchObject({ backlog: 17 })
+      expect(await rowsRead(client, 'task_record', totals)).toBe(1)
+    }))
 })
