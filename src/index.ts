@@ -194,6 +194,7 @@ export {
   type AddOptions,
   type EventsOptions,
   hasTooManyFailures,
+  type ResumeOptions,
   type Task,
   type TaskSettings,
   type TaskStatus,

@@ -151,7 +151,7 @@ export const STATUS = {
    */
   TASK_ENDED: 409,
   /**
-   * Another caller is retrying rows of the task now, or the task is being cancelled.
+   * Another caller is retrying rows of the task now, the task is being cancelled, or the call to resume still holds its lease.
    * What to do: Wait a moment and try again.
    */
   TASK_BUSY: 409,

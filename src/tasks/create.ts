@@ -11,7 +11,7 @@ import { baseQueue } from '../job/priority.ts'
 import type { Callback, TaskRecord, TaskSpec } from '../store/contract.ts'
 import { labelsOf, metaOf, type TaskMeta } from './meta.ts'
 import { type CallbackJob, policyOf, type TaskOptions, windowOf } from './options.ts'
-import { Producer } from './producer.ts'
+import { Producer, producerToResume, type ResumedCall } from './producer.ts'
 import { rowsBehind } from './resumed-file.ts'
 import { findTask, type Row, type Rows, RowWriter, refuse, retryTransient, templateOf } from './rows.ts'
 
@@ -77,25 +77,27 @@ export async function createTask(
 }
 
 /**
- * Adds rows of the same or another job to a task that has not ended. With `isResumed` it resumes the adding of the task's
- * producer, which may no longer add: `rows` are all rows, from the first, and those already stored are skipped.
- * @returns how many it added. @throws TASK_ENDED, UNKNOWN_TASK, and what `rows` throws: the rows before it stay
+ * Adds rows of the same or another job to a task that has not ended. With `resumed` it resumes such a call, whose producer may
+ * no longer add: `rows` are all rows of that call, from the first, and those already stored are skipped.
+ * @returns how many it added. @throws TASK_ENDED, UNKNOWN_TASK, what producerToResume throws, and what `rows` throws: the rows before it stay
  */
 export async function addToTask(
   app: AppPort,
   record: TaskRecord,
   job: Job<never[]>,
   rows: Rows,
-  { isResumed = false } = {},
+  resumed?: ResumedCall,
 ): Promise<number> {
   const { store, now } = app
   const { id, queue } = record
-  const producer = new Producer(app)
+  const isResumed = resumed !== undefined
+  const previous = isResumed ? await producerToResume(app, record, resumed) : undefined
+  if (previous === null) return 0
+  const producer = new Producer(app, previous)
   const { token } = producer
   await producer.join(queue)
   let writer: RowWriter | undefined
   try {
-    const previous = isResumed ? record.producer : undefined
     refuse(await retryTransient(() => store.tasks.openAdding(id, token, now(), previous)), id)
     const cursor = isResumed ? await cursorOf(app, id, token) : 0
     // The store is asked only now, since another producer may have added rows before.

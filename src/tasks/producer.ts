@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { HighkiqError, invalidOption } from '../job/errors.ts'
 import type { AddAnswer, Store, TaskRecord } from '../store/contract.ts'
 import { isProcessGone, thisHost, thisHostText } from '../worker/lease/host.ts'
 import { retryTransient, type StoreOfTasks } from './rows.ts'
@@ -11,12 +12,16 @@ let host: string | undefined
  * A process that adds rows to a task. It holds a lease, as a worker does, so that others notice when it dies.
  */
 export class Producer {
-  readonly token = `producer:${randomBytes(8).toString('hex')}`
+  /** Begins with the time at which adding began, so that the names of producers are in the order of their calls. */
+  readonly token: string
   readonly #app: StoreOfTasks
   #timer: NodeJS.Timeout | undefined
 
-  constructor(app: StoreOfTasks) {
+  /** `instead` is the token of the producer that this one replaces. */
+  constructor(app: StoreOfTasks, instead?: string) {
     this.#app = app
+    const since = instead?.match(/^producer:([0-9a-f]{12})/)?.[1] ?? app.now().toString(16).padStart(12, '0')
+    this.token = `producer:${since}${randomBytes(8).toString('hex')}`
   }
 
   /** Acquires the lease and renews it until the release. Does nothing if the producer holds it already. */
@@ -59,9 +64,33 @@ export class Producer {
   }
 }
 
-/** Returns whether a task's first producer still adds rows: its lease holds, and its process is not known to be gone. */
-export async function isProducerAlive(store: Store, { adding, producer }: TaskRecord): Promise<boolean> {
-  if (!adding) return false
+/** Which call is resumed: `create`, or `import` and `export`, which create the task; or `add`. */
+export type ResumedCall = 'create' | 'add'
+
+/**
+ * Returns the producer to replace when a call is resumed; null: no call of `add` broke off. Of several the oldest comes first.
+ * @throws INVALID_OPTION, TASK_BUSY
+ */
+export async function producerToResume(
+  { store }: StoreOfTasks,
+  { id, producer }: TaskRecord,
+  of: ResumedCall,
+): Promise<string | null> {
+  const missed = await retryTransient(() => store.tasks.producers(id))
+  const others = missed.filter(({ name }) => name !== producer)
+  const broken = others.find((other) => other.broken)
+  if (of === 'create') {
+    if (!broken || others.length < missed.length) return producer
+    const message = `all rows with which task ${id} was created are stored; a call of task.add broke off: pass the rows of that call, with { of: 'add' }, to task.resumeAdding`
+    throw invalidOption(message)
+  }
+  if (broken || others.length === 0) return broken?.name ?? null
+  const message = `calls of task.add are adding rows to task ${id}, and none broke off: if the process of one is gone, its lease ends within ${LEASE_SECONDS} seconds: try again then`
+  throw new HighkiqError('TASK_BUSY', message)
+}
+
+/** Returns whether the producer that created a task still adds rows: its lease holds, and its process is not known to be gone. */
+export async function isProducerAlive(store: Store, { producer }: TaskRecord): Promise<boolean> {
   const lease = (await store.workers.leases()).find(({ owner }) => owner === producer)
   return lease !== undefined && !lease.ended && !lease.claimed && !isProcessGone(lease.host, thisHost())
 }

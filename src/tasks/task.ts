@@ -24,6 +24,7 @@ import { type LinkOptions, linkOf } from './link.ts'
 import { appMessage, messageText } from './messages.ts'
 import { metaOf, type OwnMeta } from './meta.ts'
 import { formatMaxFailures, policyOf, TASK_OPTIONS, type TaskOptions, windowOf } from './options.ts'
+import type { ResumedCall } from './producer.ts'
 import { checkReport, type ReportOptions, reportStream, writeReport } from './report.ts'
 import { type Retried, type RetryOptions, retryTask } from './retry.ts'
 import { asRows, findTask, retryTransient, unknownTask } from './rows.ts'
@@ -81,6 +82,11 @@ export interface WaitOptions {
 export interface AddOptions {
   /** More rows are refused with TOO_MANY_ROWS. Default: no limit. */
   maxRows?: number
+}
+
+export interface ResumeOptions {
+  /** The call that broke off. Default: `create`, which also stands for `import` and `export`. */
+  of?: ResumedCall
 }
 
 /** Selects events. Default: all of them. */
@@ -187,17 +193,21 @@ export class Task {
   }
 
   /**
-   * Resumes adding to a task whose producer died or was cut off. `rows` are all rows, from the first; those already
-   * stored are skipped. A producer that is still adding gets TASK_TAKEN_OVER.
-   * @returns how many rows were missing. @throws TASK_ENDED, UNKNOWN_TASK
+   * Resumes adding to a task whose producer died or was cut off: that of `create` or `import`, or, with `of: 'add'`, the oldest
+   * call of `add` that broke off. `rows` are all rows of that call, from the first; those already stored are skipped. A producer
+   * of `create` or `import` that is still adding gets TASK_TAKEN_OVER.
+   * @returns how many rows were missing. @throws TASK_ENDED, UNKNOWN_TASK; INVALID_OPTION when only a call of `add` broke off,
+   *   and `of` is missing; TASK_BUSY while calls of `add` are adding rows and none broke off
    */
   async resumeAdding<Args extends unknown[]>(
     job: Job<Args>,
     rows: Iterable<NoInfer<Args>> | AsyncIterable<NoInfer<Args>>,
+    options: ResumeOptions = {},
   ): Promise<number> {
     checkJob('task.resumeAdding', job)
-    const about = { isResumed: true }
-    return addToTask(this.#app, await this.#record(), job as unknown as Job<never[]>, asRows(rows), about)
+    checkOptions('task.resumeAdding', options, { of: ['create', 'add'] })
+    const { of = 'create' } = options
+    return addToTask(this.#app, await this.#record(), job as unknown as Job<never[]>, asRows(rows), of)
   }
 
   /** Stops queueing rows; queued rows still run, and rows may be added. @throws UNKNOWN_TASK, TASK_ENDED */

@@ -169,7 +169,7 @@ export class Tasks {
     try {
       if (interrupted) {
         checkSameTable(interrupted, file)
-        await addToTask(this.#app, interrupted, job, file.rows, { isResumed: true })
+        await addToTask(this.#app, interrupted, job, file.rows, 'create')
         return this.get(interrupted.id)
       }
       const digest = await file.digest()

@@ -108,9 +108,10 @@ export function reused(how: string, task?: string): HighkiqError {
 
 async function stateOf(hq: Highkiq, task: TaskRecord): Promise<KeyClaim['to']> {
   if (task.state === 'cancelling' || task.state === 'cancelled') return 'whole'
-  // This includes paused tasks.
-  if (task.broken) return 'continue'
-  if (!task.adding) return 'whole'
+  // Rows that are added later are not part of the request.
+  const own = (await hq.store.tasks.producers(task.id)).find(({ name }) => name === task.producer)
+  if (!own) return 'whole'
+  if (own.broken) return 'continue'
   return (await isProducerAlive(hq.store, task)) ? 'wait' : 'continue'
 }
 

@@ -48,6 +48,12 @@ export type AddAnswer =
   | { ok: true; total: number }
   | { ok: false; reason: 'unknown' | 'ended' | 'taken-over' | 'gap'; cursor: number }
 
+/** A producer of which rows may be missing. `broken`: it broke off or died, and no other one has replaced it. */
+export interface TaskProducer {
+  name: string
+  broken: boolean
+}
+
 /** A rejected row that shall run again, in a new run. */
 export interface RetryRow {
   index: number
@@ -138,6 +144,8 @@ export interface TaskStore {
    * `taken-over`, except with `interrupted`: its task stays interrupted.
    */
   endAdding(task: string, producer: string, now: number, interrupted?: boolean): Promise<AddAnswer>
+  /** Returns the producers of a task that add rows or broke off, by name, but not those that put rows back for another run. */
+  producers(id: string): Promise<TaskProducer[]>
   /** Changes a task. null: there is no such task. `ended`: it is done or cancelled. */
   change(id: string, change: TaskChange, now: number): Promise<'ok' | 'ended' | null>
   /** Raises `linkVersion` of a task by one, whatever its state. False: there is no such task. */

@@ -1,7 +1,7 @@
 /** The producers of a task as the tables of SQLite and PostgreSQL have them, and the rows that they add. */
 
-import type { AddAnswer, NewRow } from '../contract.ts'
-import { ENDED } from './task-row.ts'
+import type { AddAnswer, NewRow, TaskProducer } from '../contract.ts'
+import { BROKEN, ENDED } from './task-row.ts'
 
 export interface Producer {
   name: string
@@ -25,6 +25,10 @@ export const ROW_NAME = /^row:(\d+)$/
 /** Returns the name under which a row of the task is a producer. */
 export function rowName(index: number): string {
   return `row:${index}`
+}
+
+export function producerOf({ name, state }: Pick<Producer, 'name' | 'state'>): TaskProducer {
+  return { name, broken: state === BROKEN }
 }
 
 export const UNKNOWN_TASK: AddAnswer = { ok: false, reason: 'unknown', cursor: 0 }

@@ -215,6 +215,41 @@ export const taskProducers: Case[] = [
     },
   },
   {
+    name: 'the producers of which rows may be missing are listed until they have ended or are replaced',
+    async run(t) {
+      const task = await taskWith(t, 1, 1, { open: true })
+      const listed = () => t.store.tasks.producers(task.id)
+      const of = (name: string, broken: boolean) => ({ name, broken })
+      await t.store.tasks.openAdding(task.id, 'b', NOW)
+      await t.store.tasks.openAdding(task.id, 'a', NOW)
+      await t.store.tasks.addRows(task.id, 'row:0', 0, rows(1, 1), NOW)
+      await t.store.tasks.startRun(task.id, 1, await t.owner(), NOW)
+      expect(await listed()).toEqual([of('a', false), of('b', false), of(PRODUCER, false)])
+      await t.store.tasks.endAdding(task.id, PRODUCER, NOW)
+      await t.store.tasks.endAdding(task.id, 'b', NOW, true)
+      await t.store.tasks.endAdding(task.id, 'a', NOW, true)
+      expect(await listed()).toEqual([of('a', true), of('b', true)])
+      // The one that took over broke off, too.
+      await t.store.tasks.openAdding(task.id, 'next', NOW, 'a')
+      expect(await listed()).toEqual([of('b', true), of('next', false)])
+      await t.store.tasks.endAdding(task.id, 'next', NOW, true)
+      expect(await listed()).toEqual([of('b', true), of('next', true)])
+      for (const [name, instead] of [
+        ['d', 'b'],
+        ['e', 'next'],
+      ] as const) {
+        await t.store.tasks.openAdding(task.id, name, NOW, instead)
+        await t.store.tasks.endAdding(task.id, name, NOW)
+      }
+      expect(await listed()).toEqual([])
+      expect(await record(t, task)).toMatchObject({ producer: PRODUCER, broken: false })
+      await t.store.tasks.openAdding(task.id, 'last', NOW)
+      await t.store.tasks.cancel(task.id, null, NOW)
+      expect(await listed()).toEqual([])
+      expect(await t.store.tasks.producers(taskId(9))).toEqual([])
+    },
+  },
+  {
     name: 'a claimed producer gets `taken-over` at its next chunk and at its end, until another one resumes',
     async run(t) {
       const producer = await t.owner()

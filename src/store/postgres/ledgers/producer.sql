@@ -11,6 +11,10 @@ ON CONFLICT (task, name) DO UPDATE SET cursor = excluded.cursor;
 -- setState: sets the state of a producer.
 UPDATE hk.producer SET state = $1 WHERE task = $2 AND name = $3;
 
+-- missed: returns the producers of a task that add rows or broke off.
+SELECT producer.name, producer.state FROM hk.producer AS producer JOIN hk.task_record AS task ON task.key = producer.task
+WHERE task.id = $1 AND task.deleting = 0 AND producer.state IN (0, 2) AND producer.retry = 0 ORDER BY producer.name;
+
 -- endAll: ends all producers of a task.
 UPDATE hk.producer SET state = 1 WHERE task = $1 AND state IN (0, 2);
 

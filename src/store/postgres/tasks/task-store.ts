@@ -9,7 +9,7 @@ import {
   type TaskStore,
   type TrackedPush,
 } from '../../contract.ts'
-import { UNKNOWN_TASK } from '../../sql/producer.ts'
+import { type Producer, producerOf, UNKNOWN_TASK } from '../../sql/producer.ts'
 import { ELSEWHERE, type EventState, OPEN, STATUS_NAME, WINDOW, written } from '../../sql/task-row.ts'
 import { pushAll, pushInChunks } from '../jobs/push.ts'
 import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
@@ -45,6 +45,10 @@ export class PostgresTaskStore extends PostgresArea implements TaskStore {
     this.#change(task, now, UNKNOWN_TASK, (db, _, ledger) => db.get(Adding).open(ledger, producer, instead))
   readonly endAdding: TaskStore['endAdding'] = (task, producer, now, interrupted = false) =>
     this.#change(task, now, UNKNOWN_TASK, (db, _, ledger) => db.get(Adding).end(ledger, producer, interrupted))
+  readonly producers: TaskStore['producers'] = (id) =>
+    this.server.runOne(async (db) =>
+      (await db.all<Pick<Producer, 'name' | 'state'>>(sql.producer.missed, id)).map(producerOf),
+    )
   readonly change: TaskStore['change'] = (id, change, now) =>
     this.#change(id, now, null, (db, _, { task }) => db.get(Runs).change(task, change))
   readonly revokeLinks: TaskStore['revokeLinks'] = (id) =>

@@ -1,6 +1,6 @@
 /** Tracked tasks, from their creation to their end. ledger.lua and closing.lua hold what events change in them. */
 
-import type { AddAnswer, Message, TaskChange, TaskRecord, TaskSpec, TaskStore } from '../../contract.ts'
+import type { AddAnswer, Message, TaskChange, TaskProducer, TaskRecord, TaskSpec, TaskStore } from '../../contract.ts'
 import type { JobSets } from '../jobs/job-sets.ts'
 import { lua } from '../lua.generated.ts'
 import { writeTaskQueues } from '../server/call.ts'
@@ -47,6 +47,18 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
 
   async endAdding(id: string, producer: string, now: number, interrupted = false): Promise<AddAnswer> {
     return answerOf(await this.server.runOnTask(id, lua.taskEndAdding, [now, producer, interrupted ? 1 : '']))
+  }
+
+  async producers(id: string): Promise<TaskProducer[]> {
+    const found = await this.server.findTask(id)
+    if (!found) return []
+    const [values = []] = await this.server.fields([found.keys[0] as string], ['producers', 'broken'])
+    const [open = [], broken = []] = values.map((lines) => (lines ?? '').split('\n').filter(Boolean))
+    const producers = [
+      ...open.flatMap((line) => (line.startsWith('a') ? [{ name: line.slice(1), broken: false }] : [])),
+      ...broken.map((name) => ({ name, broken: true })),
+    ]
+    return producers.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
   /** Interrupts the tasks to which these dead producers were adding rows. */

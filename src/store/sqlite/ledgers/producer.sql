@@ -11,6 +11,10 @@ ON CONFLICT DO UPDATE SET cursor = excluded.cursor;
 -- setState: sets the state of a producer.
 UPDATE hk_producer SET state = ? WHERE task = ? AND name = ?;
 
+-- missed: returns the producers of a task that add rows or broke off.
+SELECT producer.name, producer.state FROM hk_producer AS producer JOIN hk_task AS task ON task.key = producer.task
+WHERE task.id = ? AND task.deleting = 0 AND producer.state IN (0, 2) AND producer.retry = 0 ORDER BY producer.name;
+
 -- endAll: ends all producers of a task.
 UPDATE hk_producer SET state = 1 WHERE task = ? AND state IN (0, 2);
 

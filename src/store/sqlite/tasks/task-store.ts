@@ -10,7 +10,7 @@ import {
   type TaskStore,
   type TrackedPush,
 } from '../../contract.ts'
-import { UNKNOWN_TASK } from '../../sql/producer.ts'
+import { type Producer, producerOf, UNKNOWN_TASK } from '../../sql/producer.ts'
 import { ELSEWHERE, OPEN, STATUS_CODE, WINDOW, written } from '../../sql/task-row.ts'
 import type { Database } from '../file/database.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
@@ -50,6 +50,8 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
     this.#change(task, now, UNKNOWN_TASK, (db, _, ledger) => db.get(Adding).open(ledger, producer, instead))
   readonly endAdding: TaskStore['endAdding'] = (task, producer, now, interrupted = false) =>
     this.#change(task, now, UNKNOWN_TASK, (db, _, ledger) => db.get(Adding).end(ledger, producer, interrupted))
+  readonly producers: TaskStore['producers'] = (id) =>
+    this.file.read((db) => db.all<Pick<Producer, 'name' | 'state'>>(sql.producer.missed, id).map(producerOf))
   readonly change: TaskStore['change'] = (id, change, now) =>
     this.#change(id, now, null, (db, _, { task }) => db.get(Runs).change(task, change))
   readonly revokeLinks: TaskStore['revokeLinks'] = (id) =>
