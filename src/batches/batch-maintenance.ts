@@ -12,7 +12,7 @@ import { given } from '../job/options.ts'
 import type { BatchEffect, BatchProgress, BatchRecord, MemberChange, MemberState } from '../store/contract.ts'
 import type { LeaderLock } from '../worker/background-service.ts'
 import type { Engine } from '../worker/engine.ts'
-import { ItemRunner, Maintenance, WalkPace } from '../worker/maintenance.ts'
+import { FAR_AHEAD_MS, ItemRunner, Maintenance, WalkPace } from '../worker/maintenance.ts'
 import type { BatchMeta } from './batches.ts'
 import { type Canceller, continueCancelling } from './cancel.ts'
 import { innerBatch } from './jids.ts'
@@ -171,13 +171,10 @@ export class BatchMaintenance extends Maintenance {
     } while (after)
   }
 
-  /**
-   * Sets the progress of a batch to now when it is far in the future: a process with a wrong clock wrote it, so the real time is
-   * unknown.
-   */
+  /** Sets the progress of batches to now that is far in the future. */
   async #correctProgress(): Promise<void> {
     const { store, now } = this.#app
-    const farAhead = { progressAt: now() + this.#lostAfterMs, bid: '' }
+    const farAhead = { progressAt: now() + FAR_AHEAD_MS, bid: '' }
     for await (const { bid } of this.#idle(Number.MAX_SAFE_INTEGER, farAhead)) {
       if (!(await this.isLeader())) return
       await this.#checkRunner.run(bid, async () => {

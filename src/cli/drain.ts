@@ -89,7 +89,7 @@ export function stopWhenEmpty(hq: Highkiq, worker: Worker): AbortController {
 async function countDeferred({ tasks }: Store): Promise<number> {
   let count = 0
   const open = pages(async (after) => {
-    const { tasks: items, next } = await tasks.idle(Number.MAX_SAFE_INTEGER, { after, limit: TASK_PAGE })
+    const { items, next } = await tasks.idle(Number.MAX_SAFE_INTEGER, { after, limit: TASK_PAGE })
     return { items, next }
   })
   for await (const { items } of open) for (const { deferred } of items) count += deferred

@@ -53,9 +53,9 @@ export async function listTasks({ store, now }: AppPort, options: ListOptions): 
 
 /** Returns all tasks that run, newest first; undefined when very many tasks have not ended. */
 async function runningTasks(store: Store): Promise<TaskRecord[] | undefined> {
-  const { tasks, next } = await store.tasks.idle(Number.MAX_SAFE_INTEGER, { limit: MOST_OPEN })
+  const { items, next } = await store.tasks.idle(Number.MAX_SAFE_INTEGER, { limit: MOST_OPEN })
   if (next !== null) return undefined
-  return tasks.filter(({ single, state }) => !single && state === 'running').sort((a, b) => (isBefore(a, b) ? 1 : -1))
+  return items.filter(({ single, state }) => !single && state === 'running').sort((a, b) => (isBefore(a, b) ? 1 : -1))
 }
 
 /** Returns a page of these tasks. */

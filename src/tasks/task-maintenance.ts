@@ -12,7 +12,7 @@ import { jidsOf } from '../job/rows.ts'
 import type { EventRecord, Store, TaskRecord } from '../store/contract.ts'
 import type { LeaderLock } from '../worker/background-service.ts'
 import type { Engine } from '../worker/engine.ts'
-import { ItemRunner, Maintenance, WalkPace } from '../worker/maintenance.ts'
+import { FAR_AHEAD_MS, ItemRunner, Maintenance, WalkPace } from '../worker/maintenance.ts'
 import { OverdueRows } from './deferred.ts'
 import { cancelRows, removeTask } from './end-task.ts'
 import { eventPages } from './event.ts'
@@ -20,13 +20,15 @@ import { eventPages } from './event.ts'
 const MIN_INTERVAL_SECONDS = 0.2
 /** A task without progress for this long is idle. */
 const IDLE_MS = 10_000
-const TASKS_AT_ONCE = 100
-/** The number of open tasks that the store checks for one page. */
+const EXPIRED_AT_ONCE = 100
+/** The number of open tasks, or of tasks that are being cancelled, that the store checks for one page. */
 const TASK_PAGE = 1000
 /** The number of tasks whose rows one walk through queues and sets looks for. */
 const TASKS_PER_WALK = 10_000
 /** A walk counts as this long at least, although the store answers at once when no task is idle. */
 const SHORTEST_WALK_MS = 50
+/** A correction of progress counts as this long at least: it comes once an hour. */
+const SHORTEST_CORRECTION_MS = 36_000
 const PAGE = 500
 
 /** Open rows whose jobs were not seen. */
@@ -41,6 +43,13 @@ export class TaskMaintenance extends Maintenance {
   readonly #tasks: ItemRunner
   readonly #idleMs: number
   readonly #pace: WalkPace
+  readonly #correctionPace: WalkPace
+  /** The tasks being cancelled whose rows this leader has cancelled, with the pass in which the store last listed them. */
+  readonly #cancelled = new Map<string, number>()
+  /** A pass lists all tasks that are being cancelled, with a page in each round. */
+  #pass = 0
+  /** The cursor of the next page of the pass. */
+  #after: string | undefined
   /** The rows whose jobs the last walk did not find, by jid, with their run, attempts and status then. */
   #missing = new Map<string, string>()
 
@@ -60,20 +69,22 @@ export class TaskMaintenance extends Maintenance {
     this.#tasks = new ItemRunner(app.report, (task) => ({ task, during: 'task maintenance' }))
     this.#idleMs = idleMs
     this.#pace = new WalkPace(walkingPart, SHORTEST_WALK_MS)
+    this.#correctionPace = new WalkPace(walkingPart, SHORTEST_CORRECTION_MS)
   }
 
   /** Runs one round, unless another process holds the lock. */
   public override async run(): Promise<void> {
     const store = this.#app.store
-    if (!(await this.isLeader())) return
+    if (!(await this.isLeader())) {
+      // Tasks may end, and be cancelled again, before this process is the leader again.
+      this.#cancelled.clear()
+      return
+    }
     const now = this.#app.now()
     const isMoreOverdue = await this.#overdue.endSome()
-    const limit = TASKS_AT_ONCE + this.#tasks.pausing
-    const [cancelling, expired] = await Promise.all([store.tasks.cancelling(limit), store.tasks.expired(now, limit)])
-    for (const id of cancelling) {
-      if (!(await this.isLeader())) return
-      await this.#tasks.run(id, () => cancelRows(this.#app, id))
-    }
+    const isMoreCancelling = await this.#continueCancelling(store)
+    const limit = EXPIRED_AT_ONCE + this.#tasks.pausing
+    const expired = await store.tasks.expired(now, limit)
     for (const id of expired) {
       if (!(await this.isLeader())) return
       await this.#tasks.run(id, async () => {
@@ -82,18 +93,61 @@ export class TaskMaintenance extends Maintenance {
       })
     }
     // Each tracked job is a task, so thousands may be old at once.
-    if (isMoreOverdue || expired.length === limit) this.runWithin(0)
-    if (this.#pace.isDue) await this.#pace.run(() => this.#walk(store, now - this.#idleMs, cancelling))
+    if (isMoreOverdue || isMoreCancelling || expired.length === limit) this.runWithin(0)
+    if (this.#correctionPace.isDue) await this.#correctionPace.run(() => this.#correctProgress(store))
+    if (this.#pace.isDue) await this.#pace.run(() => this.#walk(store, now - this.#idleMs))
+  }
+
+  /**
+   * Cancels the rows of tasks on one page, once for each task: a walk repeats it, at its own pace, because it reads all rows of a
+   * task while one of them runs. Returns whether such tasks were found, and there may be more.
+   */
+  async #continueCancelling(store: Store): Promise<boolean> {
+    const { items, next } = await store.tasks.cancelling({ after: this.#after, limit: TASK_PAGE })
+    const found = items.filter((id) => !this.#cancelled.has(id))
+    for (const id of items) if (this.#cancelled.has(id)) this.#cancelled.set(id, this.#pass)
+    for (const id of found) {
+      if (!(await this.isLeader())) return false
+      await this.#tasks.run(id, async () => {
+        await cancelRows(this.#app, id)
+        this.#cancelled.set(id, this.#pass)
+      })
+    }
+    this.#after = next ?? undefined
+    if (next !== null) return found.length > 0
+    for (const [id, pass] of this.#cancelled) if (pass !== this.#pass) this.#cancelled.delete(id)
+    this.#pass++
+    return false
+  }
+
+  /** Sets the progress of tasks to now that is far in the future. */
+  async #correctProgress(store: Store): Promise<'done' | 'stopped'> {
+    const time = this.#app.now() + FAR_AHEAD_MS
+    for await (const { items } of pages((after) => store.tasks.ahead(time, { after, limit: TASK_PAGE }))) {
+      for (const task of items) {
+        if (!(await this.isLeader())) return 'stopped'
+        await this.#tasks.run(task.id, () => this.#setProgress(store, task.id))
+      }
+    }
+    return 'done'
+  }
+
+  /** Sets the progress of a task to now. It repeats the last change of a row, which changes nothing else. */
+  async #setProgress(store: Store, id: string): Promise<void> {
+    const now = this.#app.now()
+    for (const status of ['working', 'enqueued'] as const) {
+      const [event] = await store.tasks.events(id, { status: [status], limit: 1 })
+      if (!event) continue
+      const { jid, run, attempts: attempt, startedAt } = event
+      const effect = { kind: 'event', jid, run, attempt, status, window: 'keep', at: startedAt ?? now } as const
+      return store.tasks.changeEvents([effect], now)
+    }
   }
 
   /** Looks for the rows of all idle tasks, also of those that are being cancelled. */
-  async #walk(
-    store: Store,
-    before: number,
-    cancelling: readonly string[],
-  ): Promise<'done' | 'unconfirmed' | 'stopped'> {
+  async #walk(store: Store, before: number): Promise<'done' | 'unconfirmed' | 'stopped'> {
     const missing = new Map<string, string>()
-    for await (const tasks of this.#idle(store, before, cancelling)) {
+    for await (const tasks of this.#idle(store, before)) {
       if (!(await this.isLeader())) return 'stopped'
       const seen = await this.#jobsSeen(store, tasks)
       const suspects: MissingRows = new Map()
@@ -117,25 +171,41 @@ export class TaskMaintenance extends Maintenance {
   }
 
   /** Lists all idle tasks, as many at a time as one walk looks for. */
-  async *#idle(store: Store, before: number, cancelling: readonly string[]): AsyncGenerator<TaskRecord[]> {
+  async *#idle(store: Store, before: number): AsyncGenerator<TaskRecord[]> {
     let tasks: TaskRecord[] = []
-    // `tasks.idle` does not list tasks that are being cancelled. Of their rows, only those that were running are open.
-    for (const id of cancelling) {
-      await this.#tasks.run(id, async () => {
-        const task = await store.tasks.find(id)
-        if (task?.state === 'cancelling' && (task.progressAt ?? task.createdAt) < before) tasks.push(task)
-      })
-    }
-    let after: string | undefined
-    do {
-      const page = await store.tasks.idle(before, { after, limit: TASK_PAGE })
+    for await (const page of this.#idlePages(store, before)) {
       // Rows that are parked have no job to look for.
-      tasks.push(...page.tasks.filter(({ counts, deferred }) => counts.enqueued + counts.working > deferred))
-      after = page.next ?? undefined
-      if (tasks.length < TASKS_PER_WALK && after !== undefined) continue
-      if (tasks.length > 0) yield tasks
+      tasks.push(...page.filter(({ counts, deferred }) => counts.enqueued + counts.working > deferred))
+      if (this.isStopping) return
+      if (tasks.length < TASKS_PER_WALK) continue
+      yield tasks
       tasks = []
-    } while (after !== undefined && !this.isStopping)
+    }
+    if (tasks.length > 0) yield tasks
+  }
+
+  /** Lists all idle tasks. Of those that are being cancelled, which `tasks.idle` does not list, it cancels the rows before. */
+  async *#idlePages(store: Store, before: number): AsyncGenerator<TaskRecord[]> {
+    for await (const { items } of pages((after) => store.tasks.cancelling({ after, limit: TASK_PAGE }))) {
+      for (const id of items) {
+        const idle = (await this.isLeader()) ? await this.#cancelIdle(store, id, before) : undefined
+        yield idle ? [idle] : []
+      }
+    }
+    for await (const { items } of pages((after) => store.tasks.idle(before, { after, limit: TASK_PAGE }))) yield items
+  }
+
+  /** Cancels the rows of a task, and returns the task if it is still idle. Of its rows, only those that were running are open. */
+  async #cancelIdle(store: Store, id: string, before: number): Promise<TaskRecord | undefined> {
+    let idle: TaskRecord | undefined
+    await this.#tasks.run(id, async () => {
+      await cancelRows(this.#app, id)
+      const task = await store.tasks.find(id)
+      const progressAt = task?.progressAt ?? task?.createdAt ?? 0
+      if (progressAt > this.#app.now() + FAR_AHEAD_MS) await this.#setProgress(store, id)
+      else if (task?.state === 'cancelling' && progressAt < before) idle = task
+    })
+    return idle
   }
 
   /**

@@ -28,7 +28,7 @@ export interface TroubledTasks {
 }
 
 export async function troubledTasks(store: Store, now: number): Promise<TroubledTasks> {
-  const [newest, { tasks: idle }] = await Promise.all([
+  const [newest, { items: idle }] = await Promise.all([
     store.tasks.page({ limit: TASKS }),
     store.tasks.idle(now - STILL_MINUTES * MINUTE, { limit: IDLE_TASKS }),
   ])

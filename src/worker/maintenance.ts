@@ -9,6 +9,11 @@ const LOCK_SECONDS = 15
 /** The largest part of the time that walks may take. */
 const WALKING_PART = 0.01
 const LONGEST_PAUSE_MS = 3_600_000
+/**
+ * A time of progress that is further in the future was written by a process with a wrong clock. As the real time is unknown,
+ * maintenance sets it to now.
+ */
+export const FAR_AHEAD_MS = 3_600_000
 /** The pause of an item that failed. */
 const RETRY_MS = 30_000
 

@@ -359,7 +359,7 @@ const operations: Operation[] = [
     name: 'idle',
     unnamed: true,
     async run(w) {
-      const { tasks } = await w.store.tasks.idle(Number.MAX_SAFE_INTEGER, { limit: 99 })
+      const { items: tasks } = await w.store.tasks.idle(Number.MAX_SAFE_INTEGER, { limit: 99 })
       return tasks.length > 0 ? '' : 'no task'
     },
   },

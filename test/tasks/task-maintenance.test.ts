@@ -177,7 +177,7 @@ test('a missing row is found among any number of scheduled or waiting tracked jo
   const task = await hq.tasks.create(Row, [[1]], { lostAfter: 60 })
   await rob(hq, 'nobody', 1, clock.now())
   clock.ahead = DAY
-  expect((await hq.store.tasks.idle(clock.now(), { limit: 5000 })).tasks.length).toBeLessThanOrEqual(101)
+  expect((await hq.store.tasks.idle(clock.now(), { limit: 5000 })).items.length).toBeLessThanOrEqual(101)
   // A row ends after two walks that did not find it.
   const maintenance = maintenanceOf(hq, clock.now)
   await maintenance.run()
@@ -235,6 +235,93 @@ test('a cancelled task ends although the job of a row that ran is gone', async (
     await maintenance.run()
   }
   expect(await task.status()).toMatchObject({ state: 'cancelled', counts: { error: 1, cancelled: 2 } })
+})
+
+test('every cancelled task ends, however many of them wait for rows that run', async () => {
+  const { hq, clock } = bench()
+  const { tasks } = hq.store
+  const Tracked = hq.job('Tracked', { queue: 'nobody', track: true }, async (_ctx, _n: number) => {})
+  const jids = (await Tracked.performBulk(Array.from({ length: 130 }, (_, i): [number] => [i]))) as string[]
+  const at = clock.now()
+  await rob(hq, 'nobody', jids.length, at)
+  const start = { kind: 'event', run: 1, attempt: 1, status: 'working', window: 'keep', at } as const
+  await tasks.changeEvents(
+    jids.map((jid) => ({ ...start, jid })),
+    at,
+  )
+  const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
+  const last = await hq.tasks.create(Row, [[1], [2]])
+  // The process that cancels them dies before it cancels their rows.
+  for (const id of [...jids.map((jid) => jid.slice(0, 16)), last.id]) await tasks.cancel(id, null, at)
+  const maintenance = maintenanceOf(hq, clock.now, { walkingPart: 1e9 })
+  await maintenance.run()
+  expect((await last.status())?.state).toBe('cancelled')
+
+  clock.ahead = DAY
+  await until(async () => {
+    await maintenance.run()
+    return (await tasks.cancelling({ limit: 1 })).items.length === 0
+  })
+})
+
+test('the rows of a cancelled task are not read again in each round while one of them runs', async () => {
+  const { hq, clock } = bench()
+  const { tasks } = hq.store
+  const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
+  const cancelRows = tasks.cancelRows.bind(tasks)
+  const calls: string[] = []
+  tasks.cancelRows = async (id, ...rest) => {
+    calls.push(id)
+    return cancelRows(id, ...rest)
+  }
+  const cancelled = async () => {
+    const { id } = await hq.tasks.create(Row, [[1], [2]])
+    const [text = ''] = await rob(hq, 'nobody', 1, clock.now())
+    const start = { kind: 'event', run: 1, attempt: 1, status: 'working', window: 'keep', at: clock.now() } as const
+    await tasks.changeEvents([{ ...start, jid: JSON.parse(text).jid }], clock.now())
+    await tasks.cancel(id, null, clock.now())
+    return id
+  }
+  const first = await cancelled()
+  // The first walk is due at once, the next one after an hour.
+  const maintenance = maintenanceOf(hq, clock.now, { walkingPart: 1e-9 })
+  for (let i = 0; i < 4; i++) await maintenance.run()
+  expect(calls).toEqual([first, first])
+  // Jobs of the first task that it cancelled are in the queue.
+  await rob(hq, 'nobody', 9, clock.now())
+  const second = await cancelled()
+  for (let i = 0; i < 4; i++) await maintenance.run()
+  expect(calls).toEqual([first, first, second])
+})
+
+test('a missing row is found, and not too early, after a process with a clock a year ahead changed its task', async () => {
+  const { hq, clock } = bench()
+  const { tasks } = hq.store
+  const Row = hq.job('Row', { queue: 'nobody' }, async (_ctx, _n: number) => {})
+  clock.ahead = 365 * DAY
+  const create = async () => (await hq.tasks.create(Row, [[1]], { lostAfter: 3600 })).id
+  const ids = [await create(), await create(), await create()] as const
+  const at = clock.now()
+  const started = (await rob(hq, 'nobody', 3, at)).map((text) => JSON.parse(text).jid as string).slice(1)
+  const start = { kind: 'event', run: 1, attempt: 1, status: 'working', window: 'keep', at } as const
+  await tasks.changeEvents(
+    started.map((jid) => ({ ...start, jid })),
+    at,
+  )
+  await tasks.cancel(ids[2], null, at)
+  const states = async () => (await Promise.all(ids.map((id) => tasks.find(id)))).map((task) => task?.state)
+
+  clock.ahead = 0
+  const maintenance = maintenanceOf(hq, clock.now, { walkingPart: 1e9 })
+  for (let i = 0; i < 3; i++) await maintenance.run()
+  // No walk sees a job in the memory of another program.
+  expect(await states()).toEqual(['running', 'running', 'cancelling'])
+  clock.ahead = DAY
+  for (let i = 0; i < 3; i++) {
+    await maintenance.run()
+    clock.ahead += DAY
+  }
+  expect(await states()).toEqual(['done', 'done', 'cancelled'])
 })
 
 test('a missing row is found behind any number of rows that were put back into the backlog', async () => {

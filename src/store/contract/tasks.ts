@@ -197,8 +197,8 @@ export interface TaskStore {
    * store's, the store's clock counts, here and in `overdue`.
    */
   expired(now: number, limit: number): Promise<string[]>
-  /** Returns the ids of at most `limit` tasks that are `cancelling`. */
-  cancelling(limit: number): Promise<string[]>
+  /** Returns the ids of the tasks that are `cancelling`, a page at a time. */
+  cancelling(page: { after?: string | undefined; limit: number }): Promise<{ items: string[]; next: string | null }>
   /**
    * Returns tasks with open rows and no progress since `before`, except those that are `cancelling`, a page at a time. A
    * scheduled single job counts as idle only after it is due. Each page checks at most `limit` tasks, so it may hold
@@ -207,7 +207,15 @@ export interface TaskStore {
   idle(
     before: number,
     page: { after?: string | undefined; limit: number },
-  ): Promise<{ tasks: TaskRecord[]; next: string | null }>
+  ): Promise<{ items: TaskRecord[]; next: string | null }>
+  /**
+   * Returns tasks with open rows whose progress is after `time`, except those that are `cancelling`, a page at a time as `idle`
+   * does. A task without progress counts by its creation; a scheduled single job without progress is left out.
+   */
+  ahead(
+    time: number,
+    page: { after?: string | undefined; limit: number },
+  ): Promise<{ items: TaskRecord[]; next: string | null }>
   /**
    * Records that an attempt is deferred, while its handler runs; the row becomes `working`. From then on `endDeferred` ends
    * the row, whatever happens to the attempt, until the row has ended or runs in another run. A later attempt of the same

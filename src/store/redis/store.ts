@@ -124,7 +124,7 @@ export class RedisStore implements Store {
     this.tasks = {
       ...methods(
         tasks,
-        'create openAdding endAdding producers change revokeLinks cancel delete expired cancelling idle find page',
+        'create openAdding endAdding producers change revokeLinks cancel delete expired cancelling idle ahead find page',
       ),
       ...methods(
         new TaskRows(server),

@@ -2,6 +2,7 @@ import type { CodeFilter, NewRow } from 'highkiq/store'
 import { expect } from 'vitest'
 import { type Case, NOW, sure } from '../bench.ts'
 import {
+  allOf,
   argsIn,
   begin,
   change,
@@ -55,12 +56,67 @@ export const taskSweeping: Case[] = [
     async run(t) {
       const task = await taskWith(t, 1, 2)
       await t.store.tasks.cancel(task.id, null, NOW)
-      expect(await t.store.tasks.cancelling(10)).toEqual([task.id])
+      expect(await t.store.tasks.cancelling({ limit: 10 })).toEqual({ items: [task.id], next: null })
       expect(await idleTasks(t, NOW + DAY)).toEqual([])
       await t.store.tasks.cancelRows(task.id, 10, NOW)
       expect(await record(t, task)).toMatchObject({ state: 'cancelled' })
-      expect(await t.store.tasks.cancelling(10)).toEqual([])
+      expect(await t.store.tasks.cancelling({ limit: 10 })).toEqual({ items: [], next: null })
       expect(await idleTasks(t, NOW + DAY)).toEqual([])
+    },
+  },
+  {
+    name: 'tasks that are being cancelled are listed page by page, each once, among any number of others',
+    async run(t) {
+      const ids: string[] = []
+      for (let n = 1; n <= 12; n++) {
+        const { id } = await taskWith(t, n, n % 5, { queue: `q${n % 3}` })
+        if (n % 4 === 0) continue
+        const isOpen = (await t.store.tasks.cancel(id, null, NOW)) === 'ok' && n % 5 > 0
+        if (isOpen) ids.push(id)
+      }
+      for (const limit of [1, 2, 3, 100]) {
+        const found = await allOf((after) => t.store.tasks.cancelling({ after, limit }))
+        expect(found.toSorted()).toEqual(ids)
+      }
+    },
+  },
+  {
+    name: 'a task whose progress or creation is far ahead is listed until it has progress again; a scheduled job is not',
+    async run(t) {
+      const AHEAD = NOW + 365 * DAY
+      const [late, created] = [await taskWith(t, 1, 3), await taskWith(t, 2, 1, { queue: 'p', createdAt: AHEAD })]
+      const usual = await taskWith(t, 3, 1, { queue: 'p' })
+      const cancelled = await taskWith(t, 4, 1, { queue: 'p', createdAt: AHEAD })
+      await t.store.tasks.cancel(cancelled.id, null, AHEAD)
+      const task = spec(5, { single: true, createdAt: AHEAD, window: 1 })
+      const text = JSON.stringify({ class: 'J', args: [], jid: jidOf(task.id, 0), hk_task: task.id, hk_run: 1 })
+      await t.store.tasks.pushTracked([{ task, item: { to: 'schedule', text, score: AHEAD / SECOND + 60 } }], AHEAD)
+      const owner = await t.owner()
+      const [first] = await t.fetch(owner, 'q')
+      await t.settleAndFetch(owner, { now: AHEAD, started: [begin(first)] })
+      for (const limit of [1, 2, 100]) {
+        const ahead = await allOf((after) => t.store.tasks.ahead(NOW + HOUR, { after, limit }))
+        expect(ahead.map(({ id }) => id).toSorted()).toEqual([late.id, created.id])
+      }
+      expect(await allOf((after) => t.store.tasks.ahead(AHEAD + SECOND, { after, limit: 9 }))).toEqual([])
+
+      // A repeated change of a row is progress. It changes nothing else.
+      for (const [one, status] of [
+        [late, 'working'],
+        [created, 'enqueued'],
+      ] as const) {
+        const before = await expectExact(t, one)
+        const event = await eventOf(t, one, 0)
+        const { jid, run, attempts: attempt, startedAt } = event
+        const at = startedAt ?? NOW
+        await t.store.tasks.changeEvents([{ kind: 'event', jid, run, attempt, status, window: 'keep', at }], NOW)
+        expect(await eventOf(t, one, 0)).toEqual(event)
+        expect(await expectExact(t, one)).toEqual({ ...before, progressAt: NOW })
+      }
+      expect(await allOf((after) => t.store.tasks.ahead(NOW + HOUR, { after, limit: 9 }))).toEqual([])
+      expect((await idleTasks(t, NOW + SECOND)).map(({ id }) => id).toSorted()).toEqual(
+        [late, created, usual].map(({ id }) => id),
+      )
     },
   },
   {
@@ -453,7 +509,7 @@ export const taskSweeping: Case[] = [
       await t.store.tasks.cancel(task.id, null, NOW)
       while (!(await t.store.tasks.delete(task.id, 4)));
       expect(await idleTasks(t, NOW + DAY)).toEqual([])
-      expect(await t.store.tasks.cancelling(9)).toEqual([])
+      expect(await t.store.tasks.cancelling({ limit: 9 })).toEqual({ items: [], next: null })
       expect(await t.store.tasks.cancelRows(task.id, 9, NOW)).toEqual({
         cancelled: 0,
         maybeRunning: expect.any(Array),

@@ -232,13 +232,20 @@ export async function argsIn(t: Bench, queue = 'q'): Promise<unknown[]> {
 export const REASON: Message = { at: NOW, code: 'told', params: { by: 'žák', n: 1.5 } }
 
 /** Reads all idle tasks in pages of `limit`. */
-export async function idleTasks({ store }: Pick<Bench, 'store'>, before: number, limit = 10): Promise<TaskRecord[]> {
-  const tasks: TaskRecord[] = []
+export function idleTasks({ store }: Pick<Bench, 'store'>, before: number, limit = 10): Promise<TaskRecord[]> {
+  return allOf((after) => store.tasks.idle(before, { after, limit }))
+}
+
+/** Reads all pages of a list. */
+export async function allOf<Item>(
+  read: (after: string | undefined) => Promise<{ items: Item[]; next: string | null }>,
+): Promise<Item[]> {
+  const all: Item[] = []
   let after: string | undefined
   do {
-    const page = await store.tasks.idle(before, { after, limit })
-    tasks.push(...page.tasks)
-    after = page.next ?? undefined
+    const { items, next } = await read(after)
+    all.push(...items)
+    after = next ?? undefined
   } while (after !== undefined)
-  return tasks
+  return all
 }

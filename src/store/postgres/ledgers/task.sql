@@ -70,8 +70,8 @@ SELECT task.* FROM hk.task_label AS label JOIN hk.task_record AS task ON task.ke
 WHERE label.name = $1 AND label.value = $2 AND deleting = 0 AND (label.created_at, label.id) < ($3, $4)
 ORDER BY label.created_at DESC, label.id DESC LIMIT $5;
 
--- cancelling: lists tasks that are being cancelled.
-SELECT id FROM hk.task_record WHERE state = 'cancelling' AND deleting = 0 LIMIT $1;
+-- cancelling: lists tasks that are being cancelled, behind a key.
+SELECT id, key FROM hk.task_record WHERE state = 'cancelling' AND deleting = 0 AND key > $1 ORDER BY key LIMIT $2;
 
 -- openFrom: counts the first tasks with open rows behind a key, at most $2, and returns the last of their keys.
 SELECT count(*) AS n, max(key) AS last FROM (
@@ -82,6 +82,12 @@ SELECT count(*) AS n, max(key) AS last FROM (
 SELECT * FROM hk.task_record
 WHERE is_open AND key > $1 AND key <= $2
   AND deleting = 0 AND state <> 'cancelling' AND coalesce(progress_at, due_at, created_at) < $3
+ORDER BY key;
+
+-- ahead: lists such tasks whose progress, or else creation, is after a time. Scheduled single jobs without progress are left out.
+SELECT * FROM hk.task_record
+WHERE is_open AND key > $1 AND key <= $2
+  AND deleting = 0 AND state <> 'cancelling' AND coalesce(progress_at, CASE WHEN due_at IS NULL THEN created_at END) > $3
 ORDER BY key;
 
 -- expired: returns ended tasks whose retention time is over, and tasks that are partly deleted.

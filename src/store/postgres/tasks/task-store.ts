@@ -99,17 +99,15 @@ export class PostgresTaskStore extends PostgresArea implements TaskStore {
       const rows = await db.all<{ id: string }>(sql.task.expired, now - (await clockAhead(db)), limit)
       return rows.map(({ id }) => id)
     })
-  readonly cancelling: TaskStore['cancelling'] = (limit) =>
-    this.server.runOne(async (db) => (await db.all<{ id: string }>(sql.task.cancelling, limit)).map(({ id }) => id))
-
-  readonly idle: TaskStore['idle'] = (before, { after = '0', limit }) =>
-    this.server.read(async (db) => {
-      const from = Number(after)
-      const { n, last } = (await db.first(sql.task.openFrom, from, limit)) as { n: number; last: number | null }
-      if (last === null) return { tasks: [], next: null }
-      const tasks = (await db.all<TaskRow>(sql.task.idle, from, last, before)).map(recordOf)
-      return { tasks, next: n === limit ? String(last) : null }
+  readonly cancelling: TaskStore['cancelling'] = ({ after = '0', limit }) =>
+    this.server.runOne(async (db) => {
+      const rows = await db.all<{ id: string; key: number }>(sql.task.cancelling, Number(after), limit)
+      const last = rows.length === limit ? rows.at(-1) : undefined
+      return { items: rows.map(({ id }) => id), next: last ? String(last.key) : null }
     })
+
+  readonly idle: TaskStore['idle'] = (before, page) => this.#open(sql.task.idle, before, page)
+  readonly ahead: TaskStore['ahead'] = (time, page) => this.#open(sql.task.ahead, time, page)
 
   readonly reasons: TaskStore['reasons'] = (id) => this.server.runOne((db) => db.get(Events).reasons(id))
 
@@ -169,6 +167,17 @@ export class PostgresTaskStore extends PostgresArea implements TaskStore {
     this.server.write((db) =>
       withLedgers(db, message.at, (ledgers) => db.get(Events).addMessage(ledgers, jid, message)),
     )
+
+  /** Returns the tasks that a statement lists among a page of those with open rows. */
+  #open(statement: string, time: number, { after = '0', limit }: { after?: string | undefined; limit: number }) {
+    return this.server.read(async (db) => {
+      const from = Number(after)
+      const { n, last } = (await db.first(sql.task.openFrom, from, limit)) as { n: number; last: number | null }
+      if (last === null) return { items: [], next: null }
+      const items = (await db.all<TaskRow>(statement, from, last, time)).map(recordOf)
+      return { items, next: n === limit ? String(last) : null }
+    })
+  }
 
   /** Changes a task; resolves with `none` if there is no such task. */
   #change<T>(

@@ -12,6 +12,16 @@ import { HEADER, headerOf, recordOf, taskQueuesOf, writeMaxFailures } from './re
 /** In the sorted set of a queue's tasks, ended and cancelling tasks have a lower score, the others a higher one. */
 const ENDED_BELOW = 0.5
 
+interface OpenPage {
+  after?: string | undefined
+  limit: number
+}
+
+interface Found {
+  found: { queue: string; score: string; id: string }[]
+  next: string | null
+}
+
 export class Tasks extends StorePart implements Partial<TaskStore> {
   readonly #sets: JobSets
   #reading: Promise<string[]> | undefined
@@ -127,28 +137,23 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
   }
 
   async expired(now: number, limit: number): Promise<string[]> {
-    const some = await this.#byScore(limit, '(0', (await this.server.clockAhead()) - now)
-    return some
-      .sort((a, b) => b.score - a.score)
-      .map(({ id }) => id)
+    if (limit <= 0) return []
+    const [queues, ahead] = await Promise.all([this.#queues(), this.server.clockAhead()])
+    const found = await this.server.readable((pipeline) => {
+      for (const queue of queues) {
+        pipeline.zrevrangebyscore(this.keys.taskTimes(queue), '(0', ahead - now, 'WITHSCORES', 'LIMIT', 0, limit)
+      }
+    })
+    return found
+      .flatMap((flat) => pairs<string, string>((flat ?? []) as string[]))
+      .sort(([, a], [, b]) => Number(b) - Number(a))
+      .map(([id]) => id)
       .slice(0, limit)
   }
 
-  async cancelling(limit: number): Promise<string[]> {
-    const some = await this.#byScore(limit, 0, 0)
-    return some.map(({ id }) => id).slice(0, limit)
-  }
-
-  /** Returns the highest tasks of each queue between two scores. */
-  async #byScore(limit: number, max: string | number, min: number): Promise<{ id: string; score: number }[]> {
-    if (limit <= 0) return []
-    const queues = await this.#queues()
-    const found = await this.server.readable((pipeline) => {
-      for (const queue of queues) {
-        pipeline.zrevrangebyscore(this.keys.taskTimes(queue), max, min, 'WITHSCORES', 'LIMIT', 0, limit)
-      }
-    })
-    return found.flatMap((flat) => pairs((flat ?? []) as string[])).map(([id, score]) => ({ id, score: Number(score) }))
+  async cancelling(page: OpenPage): Promise<{ items: string[]; next: string | null }> {
+    const { found, next } = await this.#between(0, ENDED_BELOW, page)
+    return { items: found.map(({ id }) => id), next }
   }
 
   /** Reads the queues that have tasks, once for calls at the same time. */
@@ -162,24 +167,38 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
   }
 
   /** The time in the sorted set may be older than the last progress. */
-  async idle(
-    before: number,
-    { after, limit }: { after?: string | undefined; limit: number },
-  ): Promise<{ tasks: TaskRecord[]; next: string | null }> {
+  async idle(before: number, page: OpenPage): Promise<{ items: TaskRecord[]; next: string | null }> {
+    const { found, next } = await this.#between(ENDED_BELOW, before, page)
+    const records = await this.#records(found)
+    const items = records.filter((record) => record !== null)
+    return { items: items.filter((record) => isOpen(record) && progressOf(record) < before), next }
+  }
+
+  async ahead(time: number, page: OpenPage): Promise<{ items: TaskRecord[]; next: string | null }> {
+    const { found, next } = await this.#between(Math.max(time, ENDED_BELOW), Number.MAX_SAFE_INTEGER, page)
+    const records = await this.#records(found)
+    const items = records.filter((record, i): record is TaskRecord => {
+      if (record === null || !isOpen(record) || progressOf(record) <= time) return false
+      // A task that is not scheduled has the time of its creation in the sorted set.
+      return record.progressAt !== null || Number(found[i]?.score) === record.createdAt
+    })
+    return { items, next }
+  }
+
+  /** Returns a page of the tasks whose scores are `least` or more, and below `before`: queue by queue. */
+  async #between(least: number, before: number, { after, limit }: OpenPage): Promise<Found> {
     const [begun, score, last] = after === undefined ? [] : (JSON.parse(after) as [string, string, string])
     const queues = (await this.#queues()).toSorted().filter((queue) => begun === undefined || queue >= begun)
-    if (queues.length === 0 || limit <= 0) return { tasks: [], next: null }
-    const from = queues[0] === begun ? [score as string, last as string] : [ENDED_BELOW, '']
+    if (queues.length === 0 || limit <= 0) return { found: [], next: null }
+    const from = queues[0] === begun ? [score as string, last as string] : [least, '']
     const keys = queues.map((queue) => this.keys.taskTimes(queue))
-    const flat = (await this.server.run(lua.taskListOpen, keys, [before, limit, ...from])) as (number | string)[]
+    const flat = (await this.server.run(lua.taskListOpen, keys, [least, before, limit, ...from])) as (number | string)[]
     const found = Array.from({ length: flat.length / 3 }, (_, i) => {
       const [position, score, id] = flat.slice(i * 3, i * 3 + 3) as [number, string, string]
       return { queue: queues[position - 1] as string, score, id }
     })
-    const records = await this.#records(found)
-    const tasks = records.filter((record) => record !== null).filter((record) => isIdle(record, before))
     const end = found.at(-1)
-    return { tasks, next: end && found.length === limit ? JSON.stringify([end.queue, end.score, end.id]) : null }
+    return { found, next: end && found.length === limit ? JSON.stringify([end.queue, end.score, end.id]) : null }
   }
 
   async find(id: string): Promise<TaskRecord | null> {
@@ -219,8 +238,12 @@ export class Tasks extends StorePart implements Partial<TaskStore> {
   }
 }
 
-function isIdle({ state, counts, progressAt, createdAt }: TaskRecord, before: number): boolean {
-  return state !== 'cancelling' && counts.enqueued + counts.working > 0 && (progressAt ?? createdAt) < before
+function isOpen({ state, counts }: TaskRecord): boolean {
+  return state !== 'cancelling' && counts.enqueued + counts.working > 0
+}
+
+function progressOf({ progressAt, createdAt }: TaskRecord): number {
+  return progressAt ?? createdAt
 }
 
 function writeReason(reason: Message | null): string {

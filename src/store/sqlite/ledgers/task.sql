@@ -56,8 +56,8 @@ WHERE (enqueued + working > 0 OR state = 'cancelling') AND enqueued + working > 
 -- setDue: stores the time at which a single job is due.
 UPDATE hk_task SET due_at = ? WHERE key = ?;
 
--- cancelling: lists tasks that are being cancelled.
-SELECT id FROM hk_task INDEXED BY hk_cancelling_task WHERE state = 'cancelling' AND deleting = 0 LIMIT ?;
+-- cancelling: lists tasks that are being cancelled, behind a key.
+SELECT id, key FROM hk_task INDEXED BY hk_cancelling_task WHERE state = 'cancelling' AND deleting = 0 AND key > ? ORDER BY key LIMIT ?;
 
 -- openFrom: counts the first tasks with open rows behind a key, at most ?2, and returns the last of their keys.
 SELECT count(*) AS n, max(key) AS last FROM (
@@ -69,6 +69,12 @@ SELECT count(*) AS n, max(key) AS last FROM (
 SELECT * FROM hk_task INDEXED BY hk_open_task
 WHERE (enqueued + working > 0 OR state = 'cancelling') AND key > ?1 AND key <= ?2
   AND deleting = 0 AND state <> 'cancelling' AND coalesce(progress_at, due_at, created_at) < ?3
+ORDER BY key;
+
+-- ahead: lists such tasks whose progress, or else creation, is after a time. Scheduled single jobs without progress are left out.
+SELECT * FROM hk_task INDEXED BY hk_open_task
+WHERE (enqueued + working > 0 OR state = 'cancelling') AND key > ?1 AND key <= ?2
+  AND deleting = 0 AND state <> 'cancelling' AND coalesce(progress_at, CASE WHEN due_at IS NULL THEN created_at END) > ?3
 ORDER BY key;
 
 -- expired: returns ended tasks whose retention time is over, and tasks that are partly deleted.

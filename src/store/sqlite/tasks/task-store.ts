@@ -99,17 +99,15 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
 
   readonly expired: TaskStore['expired'] = (now, limit) =>
     this.file.read((db) => db.all<{ id: string }>(sql.task.expired, now, limit).map(({ id }) => id))
-  readonly cancelling: TaskStore['cancelling'] = (limit) =>
-    this.file.read((db) => db.all<{ id: string }>(sql.task.cancelling, limit).map(({ id }) => id))
-
-  readonly idle: TaskStore['idle'] = (before, { after = '0', limit }) =>
+  readonly cancelling: TaskStore['cancelling'] = ({ after = '0', limit }) =>
     this.file.read((db) => {
-      const from = Number(after)
-      const { n, last } = db.first(sql.task.openFrom, from, limit) as { n: number; last: number | null }
-      if (last === null) return { tasks: [], next: null }
-      const tasks = db.all<TaskRow>(sql.task.idle, from, last, before).map(recordOf)
-      return { tasks, next: n === limit ? String(last) : null }
+      const rows = db.all<{ id: string; key: number }>(sql.task.cancelling, Number(after), limit)
+      const last = rows.length === limit ? rows.at(-1) : undefined
+      return { items: rows.map(({ id }) => id), next: last ? String(last.key) : null }
     })
+
+  readonly idle: TaskStore['idle'] = (before, page) => this.#open(sql.task.idle, before, page)
+  readonly ahead: TaskStore['ahead'] = (time, page) => this.#open(sql.task.ahead, time, page)
 
   readonly reasons: TaskStore['reasons'] = (id) => this.file.readAtOnce((db) => db.get(Events).reasons(id))
 
@@ -169,6 +167,17 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
   readonly event: TaskStore['event'] = (jid) => this.file.readAtOnce((db) => db.get(Events).find(jid))
   readonly addMessage: TaskStore['addMessage'] = (jid, message) =>
     this.file.write((db) => withLedgers(db, message.at, (ledgers) => db.get(Events).addMessage(ledgers, jid, message)))
+
+  /** Returns the tasks that a statement lists among a page of those with open rows. */
+  #open(statement: string, time: number, { after = '0', limit }: { after?: string | undefined; limit: number }) {
+    return this.file.read((db) => {
+      const from = Number(after)
+      const { n, last } = db.first(sql.task.openFrom, from, limit) as { n: number; last: number | null }
+      if (last === null) return { items: [], next: null }
+      const items = db.all<TaskRow>(statement, from, last, time).map(recordOf)
+      return { items, next: n === limit ? String(last) : null }
+    })
+  }
 
   /** Changes a task; resolves with `none` if there is no such task. */
   #change<T>(
