@@ -34,9 +34,11 @@ export interface TaskOfJob {
   /** The indexes of all rows of the job, in the order of the list that its handler gets. */
   indexes: readonly number[]
   /**
-   * Adds rows to the task, for any job of this app. An attempt that runs again must add the same rows in the same order;
-   * the store keeps them once. `of` is the row of this job that adds them (0 = first), for a job with several rows.
-   * @returns the number of rows; @throws TASK_ENDED, UNKNOWN_TASK, INVALID_ARGS, INVALID_OPTION
+   * Adds rows to the task, for any job of this app. An attempt that runs again must add the same rows in the same order, also in
+   * a later run; the store keeps them once. After a retry with new arguments all rows are added. `of` is the row of this job that
+   * adds them (0 = first), for a job with several rows.
+   * @returns the number of rows; @throws TASK_ENDED, TASK_TAKEN_OVER (the row is in a later run), UNKNOWN_TASK, INVALID_ARGS,
+   *   INVALID_OPTION
    */
   add(
     job: { readonly name: string },

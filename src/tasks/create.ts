@@ -115,17 +115,20 @@ export async function addToTask(
   }
 }
 
-/** Returns the `add` of one row's handler. When the attempt is repeated, rows that are stored already are skipped. */
+/**
+ * Returns the `add` of one row's handler. When the handler runs again with the same arguments, also in a later run, rows that are
+ * stored already are skipped.
+ */
 export function rowProducer(
   app: AppPort,
   id: string,
-  index: number,
+  { index, run }: { index: number; run: number },
 ): (job: Job<never[]>, rows: Rows) => Promise<number> {
   let cursor = 0
   let last: Promise<unknown> = Promise.resolve()
   const add = async (job: Job<never[]>, rows: Rows) => {
     const record = await retryTransient(() => findTask(app, id))
-    const writer = rowsOf(app, record, job, `row:${index}`, cursor)
+    const writer = rowsOf(app, record, job, `row:${index}:${run}`, cursor)
     const before = cursor
     try {
       await addAll(writer, rows, () => writer.flush())

@@ -240,7 +240,9 @@ function asCorrected(
   // Otherwise the report would show the source of the old arguments.
   const source = row.source ?? (before === null ? undefined : (row.args[0] as object))
   const beside = source === undefined ? {} : { source: stringifyJson(source) }
-  return { index, args, ...beside, isDead: status === 'error' }
+  // Arguments that are not new leave the row what it has added.
+  const given = args === event.args ? {} : { args }
+  return { index, ...given, ...beside, isDead: status === 'error' }
 }
 
 /** Returns arguments as the row stores them: bare, or within the row's own payload. */

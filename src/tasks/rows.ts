@@ -256,7 +256,7 @@ function without(payload: Payload, fields: string[]): Payload {
 export function refuse(answer: AddAnswer, id: string): void {
   if (answer.ok) return
   if (answer.reason === 'taken-over' || answer.reason === 'gap') {
-    const message = `this producer may no longer add rows to task ${id}: another producer took over, or the lease of this one ran out. If the task is interrupted, resume it`
+    const message = `this producer may no longer add rows to task ${id}: another producer took over, the lease of this one ran out, or its row is in a later run. If the task is interrupted, resume it`
     throw new HighkiqError('TASK_TAKEN_OVER', message)
   }
   if (answer.reason === 'unknown') throw unknownTask(id)

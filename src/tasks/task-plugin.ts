@@ -149,7 +149,7 @@ class RowsOfTask implements TaskOfJob {
       const message = `ctx.task.add: the job has ${this.indexes.length} rows: give the number of the one that adds, from 0: add(job, rows, 0)`
       throw invalidOption(message)
     }
-    this.#producers[of] ??= rowProducer(this.#app, this.id, index)
+    this.#producers[of] ??= rowProducer(this.#app, this.id, { index, run: this.#payload.hk_run ?? 1 })
     return this.#producers[of](job as unknown as Job<never[]>, asRows(rows))
   }
 

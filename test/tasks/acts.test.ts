@@ -303,6 +303,29 @@ describe('growing', () => {
     await expect(task.add(Leaf, [[1]])).rejects.toMatchObject({ code: 'TASK_ENDED' })
   })
 
+  test('in a later run a handler adds what is missing; with new arguments it adds its rows from the first', async () => {
+    const { hq, work } = bench()
+    const Leaf = hq.job('Leaf', async (_ctx, name: string) => name)
+    let strict = true
+    const Root = hq.job('Root', { retry: 0 }, async (ctx, name: string) => {
+      const leaves = [1, 2, 3].map((n): [string] => [`${name}${n}`])
+      await ctx.task?.add(Leaf, leaves.slice(0, 2))
+      if (strict) throw new Error('after adding')
+      await ctx.task?.add(Leaf, leaves.slice(2))
+    })
+    const task = await hq.tasks.create(Root, [['a'], ['b'], ['c']], { keepArgs: 'all' })
+    await work()
+    await task.wait({ every: 10 })
+    const added = async () =>
+      (await all(task.events())).flatMap(({ job, args }) => (job === 'Leaf' ? args : [])).toSorted()
+    expect(await added()).toEqual(['a1', 'a2', 'b1', 'b2', 'c1', 'c2'])
+
+    strict = false
+    await task.retry({ rows: [{ index: 0 }, { index: 1, args: ['b'] }, { index: 2, args: ['d'] }] })
+    expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', counts: { finished: 3 + 6 + 2 + 3 } })
+    expect(await added()).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'b3', 'c1', 'c2', 'd1', 'd2', 'd3'])
+  })
+
   test('rows are added from outside while the task runs', async () => {
     const { hq, work } = bench()
     const Row = hq.job('Row', async (_ctx, n: number) => n)

@@ -57,7 +57,10 @@ export interface TaskProducer {
 /** A rejected row that shall run again, in a new run. */
 export interface RetryRow {
   index: number
-  /** New arguments, or a whole payload, in place of the old ones; required if those were dropped. */
+  /**
+   * New arguments, or a whole payload, in place of the old ones; required if those were dropped. The cursor of the row as a
+   * producer is 0 again: its handler may add other rows.
+   */
   args?: string
   source?: string
   /** The row's entry in the dead set, which is removed in the same step. */
@@ -127,9 +130,10 @@ export interface TaskStore {
   /**
    * Adds rows if the producer's cursor equals `from`; the cursor is the number of rows that this producer has added.
    * Rows, events, counts, cursor and the first jobs change in one step: a chunk is stored completely or not at all, and a
-   * repeated chunk adds nothing, also after adding has ended. `producer` is one that has opened adding, or `row:INDEX` for
-   * a row of the task itself, which may add rows until it has ended and need not open adding. `last` is a text about the
-   * last of the rows, which the task keeps as `lastRow` in the same step.
+   * repeated chunk adds nothing, also after adding has ended. `producer` is one that has opened adding, or `row:INDEX:RUN` for
+   * a row of the task itself in a run. A row may add rows until its task has ended, and need not open adding. It keeps its cursor
+   * in later runs; `taken-over`: it is in a later run. `last` is a text about the last of the rows, which the task keeps as
+   * `lastRow` in the same step.
    */
   addRows(task: string, producer: string, from: number, rows: NewRow[], now: number, last?: string): Promise<AddAnswer>
   /**

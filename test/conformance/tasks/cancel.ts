@@ -96,7 +96,7 @@ export const taskCancel: Case[] = [
       })
       const refused = { ok: false, reason: 'ended', cursor: 6 }
       expect(await t.store.tasks.addRows(task.id, PRODUCER, 6, rows(6, 1), NOW)).toEqual(refused)
-      expect(await t.store.tasks.addRows(task.id, 'row:1', 0, rows(6, 1), NOW)).toMatchObject({
+      expect(await t.store.tasks.addRows(task.id, 'row:1:1', 0, rows(6, 1), NOW)).toMatchObject({
         ok: false,
         reason: 'ended',
       })

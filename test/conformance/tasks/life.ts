@@ -150,11 +150,12 @@ class Life {
 
   async addByRow(): Promise<void> {
     if (this.model.rows.length === 0) return
-    const name = `row:${this.dice(this.model.rows.length)}`
+    const index = this.dice(this.model.rows.length)
+    const name = `row:${index}`
     const producer = this.rowProducers.get(name) ?? { state: 'open', cursor: 0, retry: false }
     producer.state = this.model.isStopped || this.model.hasEnded ? 'ended' : 'open'
     this.rowProducers.set(name, producer)
-    await this.addAs(name, producer)
+    await this.addAs(`${name}:${sure(this.model.rows[index]).run}`, producer)
   }
 
   async addAs(name: string, producer: Producer): Promise<void> {

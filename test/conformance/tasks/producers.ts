@@ -222,7 +222,7 @@ export const taskProducers: Case[] = [
       const of = (name: string, broken: boolean) => ({ name, broken })
       await t.store.tasks.openAdding(task.id, 'b', NOW)
       await t.store.tasks.openAdding(task.id, 'a', NOW)
-      await t.store.tasks.addRows(task.id, 'row:0', 0, rows(1, 1), NOW)
+      await t.store.tasks.addRows(task.id, 'row:0:1', 0, rows(1, 1), NOW)
       await t.store.tasks.startRun(task.id, 1, await t.owner(), NOW)
       expect(await listed()).toEqual([of('a', false), of('b', false), of(PRODUCER, false)])
       await t.store.tasks.endAdding(task.id, PRODUCER, NOW)
@@ -291,7 +291,7 @@ export const taskProducers: Case[] = [
       const owner = await t.owner()
       const [first] = await t.fetch(owner, 'q')
       await t.settleAndFetch(owner, { started: [begin(first)] })
-      const add = (from: number, chunk: NewRow[]) => t.store.tasks.addRows(task.id, 'row:0', from, chunk, NOW)
+      const add = (from: number, chunk: NewRow[]) => t.store.tasks.addRows(task.id, 'row:0:1', from, chunk, NOW)
       expect(await twice(t, task, () => add(0, rows(1, 2)))).toEqual({ ok: true, total: 3 })
       expect(await twice(t, task, () => add(2, rows(3, 1)))).toEqual({ ok: true, total: 4 })
       expect(await record(t, task)).toMatchObject({ state: 'running', adding: false })
@@ -310,16 +310,16 @@ export const taskProducers: Case[] = [
       const task = await taskWith(t, 1, 2)
       const owner = await t.owner()
       await work(t, owner, { n: 1 })
-      expect(await t.store.tasks.addRows(task.id, 'row:0', 0, rows(2, 1), NOW)).toEqual({ ok: true, total: 3 })
-      expect(await t.store.tasks.addRows(task.id, 'row:3', 0, rows(3, 1), NOW)).toMatchObject({
+      expect(await t.store.tasks.addRows(task.id, 'row:0:1', 0, rows(2, 1), NOW)).toEqual({ ok: true, total: 3 })
+      expect(await t.store.tasks.addRows(task.id, 'row:3:1', 0, rows(3, 1), NOW)).toMatchObject({
         ok: false,
         reason: 'unknown',
       })
       await work(t, owner)
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', total: 3 })
-      expect(await t.store.tasks.addRows(task.id, 'row:0', 0, rows(2, 1), NOW)).toEqual({ ok: true, total: 3 })
+      expect(await t.store.tasks.addRows(task.id, 'row:0:1', 0, rows(2, 1), NOW)).toEqual({ ok: true, total: 3 })
       const refused = { ok: false, reason: 'ended', cursor: 1 }
-      expect(await t.store.tasks.addRows(task.id, 'row:0', 1, rows(3, 1), NOW)).toEqual(refused)
+      expect(await t.store.tasks.addRows(task.id, 'row:0:1', 1, rows(3, 1), NOW)).toEqual(refused)
       expect(await expectExact(t, task)).toMatchObject({ state: 'done', total: 3 })
     },
   },
@@ -329,7 +329,7 @@ export const taskProducers: Case[] = [
       const task = await taskWith(t, 1, 1)
       const owner = await t.owner()
       const [first] = await t.fetch(owner, 'q')
-      await t.store.tasks.addRows(task.id, 'row:0', 0, rows(1, 1), NOW)
+      await t.store.tasks.addRows(task.id, 'row:0:1', 0, rows(1, 1), NOW)
       await t.settleAndFetch(owner, { settlements: [finish(first)] })
       expect(await record(t, task)).toMatchObject({ state: 'running' })
       await work(t, owner)

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { RetryRow } from '#dist/store/contract.js'
+import type { NewRow, RetryRow } from '#dist/store/contract.js'
 import { type Bench, type Case, done, NOW, sure, toQueue } from '../bench.ts'
 import {
   argsIn,
@@ -491,10 +491,34 @@ export const taskRuns: Case[] = [
       const producer = await t.owner()
       await t.store.tasks.startRun(task.id, 1, producer, NOW)
       await t.store.tasks.retryRows(task.id, 2, indexes(0), NOW)
-      await t.store.tasks.addRows(task.id, 'row:0', 0, rows(1, 1), NOW)
+      await t.store.tasks.addRows(task.id, 'row:0:2', 0, rows(1, 1), NOW)
       expect(await eventOf(t, task, 1)).toMatchObject({ run: 2 })
       const [, text = ''] = await t.waiting('q')
       expect(payloadOf({ text }).hk_run).toBe(2)
+      await expectExact(t, task)
+    },
+  },
+  {
+    name: 'a row keeps its cursor in a later run, except with new arguments; its earlier run may not add rows any more',
+    async run(t) {
+      const task = await taskWith(t, 1, 2, { open: true })
+      const owner = await t.owner()
+      const add = (index: number, run: number, from: number, chunk: NewRow[]) =>
+        t.store.tasks.addRows(task.id, `row:${index}:${run}`, from, chunk, NOW)
+      await work(t, owner, { status: 'failed' })
+      for (const index of [0, 1]) await twice(t, task, () => add(index, 1, 0, rows(10 * (index + 1), 2)))
+      await t.store.tasks.startRun(task.id, 1, await t.owner(), NOW)
+      const retried = [{ index: 0 }, { index: 1, args: '[7]' }]
+      await twice(t, task, () => t.store.tasks.retryRows(task.id, 2, retried, NOW))
+      const late = { ok: false, reason: 'taken-over' }
+      for (const index of [0, 1]) expect(await add(index, 1, 2, rows(99, 1))).toMatchObject(late)
+      for (const index of [0, 1]) expect(await add(index, 1, 0, rows(99, 1))).toMatchObject(late)
+
+      expect(await add(0, 2, 0, rows(10, 2))).toEqual({ ok: true, total: 6 })
+      expect(await twice(t, task, () => add(0, 2, 2, rows(12, 1)))).toEqual({ ok: true, total: 7 })
+      expect(await twice(t, task, () => add(1, 2, 0, rows(30, 1)))).toEqual({ ok: true, total: 8 })
+      const args = (await t.store.tasks.events(task.id, { limit: 9 })).map((event) => event.args)
+      expect(args).toEqual(['[0]', '[7]', '[10]', '[11]', '[20]', '[21]', '[12]', '[30]'])
       await expectExact(t, task)
     },
   },

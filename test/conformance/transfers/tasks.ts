@@ -63,7 +63,7 @@ export const taskTransfers: Case[] = [
       expect(await t.store.transfers.freeze(task.id, NOW)).toBe('ok')
       expect(await t.store.transfers.freeze(task.id, NOW)).toBe('ok')
       expect(await t.store.transfers.movingTasks()).toEqual([{ id: task.id, sealed: null }])
-      expect(await t.store.tasks.addRows(task.id, 'row:0', 0, rows(5, 1), NOW)).toMatchObject({ ok: true })
+      expect(await t.store.tasks.addRows(task.id, 'row:0:1', 0, rows(5, 1), NOW)).toMatchObject({ ok: true })
       await t.settleAndFetch(owner, { settlements: [finish(first), postpone(second, NOW)] })
       expect(await expectExact(t, task)).toMatchObject({ inWindow: 0, backlog: 4, state: 'running' })
       // A job that is due goes to the backlog.

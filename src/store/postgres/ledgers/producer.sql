@@ -8,6 +8,9 @@ SELECT name, cursor, state, retry FROM hk.producer WHERE task = $1 AND name = $2
 INSERT INTO hk.producer (task, name, cursor, state) SELECT $1, name, cursor, 4 FROM unnest($2::text[], $3::bigint[]) AS new (name, cursor)
 ON CONFLICT (task, name) DO UPDATE SET cursor = excluded.cursor;
 
+-- forget: deletes producers.
+DELETE FROM hk.producer WHERE task = $1 AND name = ANY($2::text[]);
+
 -- setState: sets the state of a producer.
 UPDATE hk.producer SET state = $1 WHERE task = $2 AND name = $3;
 

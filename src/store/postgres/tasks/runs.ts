@@ -2,6 +2,7 @@
 
 import { taskJid } from '../../../job/payload.ts'
 import { endedOf, type Message, type RetryRow, type TaskChange } from '../../contract.ts'
+import { rowName } from '../../sql/producer.ts'
 import {
   type EventState,
   hasEnded,
@@ -138,6 +139,8 @@ export class Runs extends Tables {
         corrected.map(({ args = null }) => args),
         corrected.map(({ source = null }) => source),
       )
+      const names = corrected.flatMap(({ index, args }) => (args === undefined ? [] : [rowName(index)]))
+      await this.db.run(sql.producer.forget, ledger.task.key, names)
     }
     return answers
   }

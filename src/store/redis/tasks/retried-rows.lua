@@ -3,10 +3,10 @@
 -- Returns the answers, one letter each (o ok, g gone, d dropped), and a function that writes the rows: false when no row is
 -- new in the run. The caller calls closeLedgers after it.
 local function putBack(ledger, run)
-  local answers, entries, fields, deadEntries = {}, {}, {}, {}
+  local answers, entries, fields, deadEntries, cursors = {}, {}, {}, {}, {}
   for i = 1, number() do
     local index, args, source, score, dead = number(), text(), text(), text(), text()
-    local event = ledger and eventOf(ledger, index)
+    local event, isCorrected = ledger and eventOf(ledger, index), args ~= ''
     if event and event.run == run then
       -- A repeated call: the row is in this run already.
       answers[i] = 'o'
@@ -32,6 +32,7 @@ local function putBack(ledger, run)
         addField(fields, 'a', index, args)
         addField(fields, 's', index, source)
         if source ~= '' then event.source = 1 end
+        if isCorrected then cursors[#cursors + 1] = 'k' .. index end
         if dead ~= '' then deadEntries[#deadEntries + 1] = { dead, tonumber(score) } end
       end
     end
@@ -39,6 +40,7 @@ local function putBack(ledger, run)
   local function write()
     each('RPUSH', KEYS[5], entries)
     each('HSET', KEYS[3], fields)
+    each('HDEL', KEYS[3], cursors)
     redis.call('HINCRBY', KEYS[1], 'endedBefore', -#entries)
     for _, one in ipairs(deadEntries) do
       if tonumber(redis.call('ZSCORE', KEYS[14], one[1]) or 'nan') == one[2] then redis.call('ZREM', KEYS[14], one[1]) end

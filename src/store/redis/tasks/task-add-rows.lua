@@ -13,11 +13,13 @@ local MANY = 50
 
 local producer, from, last, count = text(), number(), text(), number()
 if not ledger then return { 'unknown', 0 } end
-local isRow = string.match(producer, '^row:(%d+)$')
+local isRow, run = string.match(producer, '^row:(%d+):(%d+)$')
 local at
 if isRow then
-  if not eventOf(ledger, tonumber(isRow)) then return { 'unknown', 0 } end
+  local event = eventOf(ledger, tonumber(isRow))
+  if not event then return { 'unknown', 0 } end
   at = tonumber(redis.call('HGET', KEYS[3], 'k' .. isRow) or 0)
+  if event.run > tonumber(run) then return { 'taken-over', at } end
 else
   local isGone
   at, isGone = cursorOf(ledger, producer)

@@ -8,6 +8,9 @@ SELECT name, cursor, state, retry FROM hk_producer WHERE task = ? AND name = ?;
 INSERT INTO hk_producer (task, name, cursor, state) VALUES (?1, ?2, ?3, 4)
 ON CONFLICT DO UPDATE SET cursor = excluded.cursor;
 
+-- forget: deletes a producer.
+DELETE FROM hk_producer WHERE task = ? AND name = ?;
+
 -- setState: sets the state of a producer.
 UPDATE hk_producer SET state = ? WHERE task = ? AND name = ?;
 

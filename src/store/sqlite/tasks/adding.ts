@@ -1,7 +1,7 @@
 /** The producers of a task, their cursors, and the rows they add. */
 
 import type { AddAnswer, EventStatus, NewRow } from '../../contract.ts'
-import { type Chunk, type Producer, ROW_NAME, refusal, UNKNOWN_TASK } from '../../sql/producer.ts'
+import { type Chunk, type Producer, refusal, rowName, rowProducerOf, UNKNOWN_TASK } from '../../sql/producer.ts'
 import {
   BROKEN,
   ELSEWHERE,
@@ -23,11 +23,14 @@ import { sql } from '../sql.generated.ts'
 export class Adding extends Tables {
   add(ledgers: Ledgers, ledger: TaskLedger, { producer: name, from, rows, now, last }: Chunk): AddAnswer {
     const { task } = ledger
-    const row = ROW_NAME.exec(name)
-    if (row && !ledgers.event(ledger, Number(row[1]))) return UNKNOWN_TASK
-    const producer = this.#find(task, name)
+    const row = rowProducerOf(name)
+    const event = row && ledgers.event(ledger, row.index)
+    if (row && !event) return UNKNOWN_TASK
+    const stored = row ? rowName(row.index) : name
+    const producer = this.#find(task, stored)
     const cursor = producer?.cursor ?? 0
-    if (row ? false : !producer || producer.state === REPLACED) return { ok: false, reason: 'taken-over', cursor }
+    const isReplaced = row && event ? event.run > row.run : !producer || producer.state === REPLACED
+    if (isReplaced) return { ok: false, reason: 'taken-over', cursor }
     if (from + rows.length <= cursor) return { ok: true, total: task.total }
     if (row && (hasEnded(task) || isStopped(task))) return { ok: false, reason: 'ended', cursor }
     if (!row && producer?.state !== OPEN) return refusal(producer)
@@ -44,7 +47,7 @@ export class Adding extends Tables {
     }
     if (rows.some(({ job }) => job !== undefined)) task.mixed = 1
     if (last !== undefined) this.db.run(sql.task.keepLastRow, last, task.key)
-    this.db.run(sql.producer.advance, task.key, name, cursor + rows.length)
+    this.db.run(sql.producer.advance, task.key, stored, cursor + rows.length)
     return { ok: true, total: task.total }
   }
 
