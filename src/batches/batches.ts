@@ -3,6 +3,7 @@
 import type { AppPort } from '../app/port.ts'
 import type { SearchView } from '../inspect/filter.ts'
 import { containsText, searchPages } from '../inspect/search-pages.ts'
+import { creationCursor, creationOf } from '../inspect/walk.ts'
 import type { BatchAccess, ChildResult } from '../job/context.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { parseJson } from '../job/json.ts'
@@ -79,7 +80,7 @@ export interface MemberSummary extends BatchMember {
   batch: string | null
 }
 
-const CURSOR: OptionRule = [(text) => /^\d+-[0-9a-f]{16}$/.test(String(text)), 'the `next` of the page before']
+const CURSOR: OptionRule = [(text) => creationOf(String(text)) !== undefined, 'the `next` of the page before']
 
 export class Batches {
   readonly #app: AppPort
@@ -115,7 +116,7 @@ export class Batches {
   ): Promise<{ items: Batch[]; next: string | null }> {
     checkOptions('hq.batches.page', options, { state: BATCH_STATES, search: 'text', cursor: CURSOR, limit: 'count' })
     const { state, search, cursor, limit = 25 } = options
-    const [createdAt, bid = ''] = cursor?.split('-') ?? []
+    const position = cursor === undefined ? undefined : creationOf(cursor)
     const isWanted = (record: BatchRecord) => {
       if (state !== undefined && stateOf(record) !== state) return false
       if (search === undefined) return true
@@ -124,11 +125,11 @@ export class Batches {
     }
     const { items, next } = await searchPages<BatchRecord, BatchCreation>({
       limit,
-      before: cursor === undefined ? undefined : { createdAt: Number(createdAt), bid },
+      before: position && { createdAt: position.createdAt, bid: position.id },
       isWanted: state === undefined && search === undefined ? undefined : isWanted,
       read: (page) => readerOf(this.#app).page(page),
     })
-    return { items: items.map(batchOf), next: next && `${next.createdAt}-${next.bid}` }
+    return { items: items.map(batchOf), next: next && creationCursor({ createdAt: next.createdAt, id: next.bid }) }
   }
 
   /** Returns the members that have not succeeded or failed: jids of jobs, and bids of nested batches, in any order. */

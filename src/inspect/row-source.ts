@@ -16,7 +16,7 @@ import {
   type Source,
   wrongCursor,
 } from './source.ts'
-import { type Page, pages } from './walk.ts'
+import { type Creation, creationCursor, creationOf, type Page, pages } from './walk.ts'
 
 const ROWS = 500
 const TASKS = 200
@@ -93,19 +93,18 @@ async function retryAll(
 }
 
 /** How far a search has come. `row`: the last row that it has read of the task; null: it has read all of them. */
-interface Position {
-  id: string
-  createdAt: number
+interface Position extends Creation {
   row: number | null
 }
 
-const textOf = ({ id, createdAt, row }: Position) => `${createdAt}-${id}-${row ?? ''}`
+const textOf = (position: Position) => `${creationCursor(position)}-${position.row ?? ''}`
 
 /** @throws INVALID_OPTION */
 function positionOf(after: string): Position {
-  const [, createdAt, id, row] = /^(\d+)-(.+)-(\d*)$/.exec(after) ?? []
-  if (createdAt === undefined || id === undefined) throw wrongCursor()
-  return { id, createdAt: Number(createdAt), row: row ? Number(row) : null }
+  const [, task = '', row] = /^(.+)-(\d*)$/.exec(after) ?? []
+  const creation = creationOf(task)
+  if (!creation) throw wrongCursor()
+  return { ...creation, row: row ? Number(row) : null }
 }
 
 /** Yields the rows of a state behind a position, and positions without a row, so that a search can stop there. */

@@ -20,6 +20,23 @@ export interface Page<Item> {
   next: string | null
 }
 
+/** The position of a task or batch in a list that is ordered by creation. */
+export interface Creation {
+  createdAt: number
+  id: string
+}
+
+/** Returns a position as the cursor of a list. */
+export function creationCursor({ createdAt, id }: Creation): string {
+  return `${createdAt}-${id}`
+}
+
+/** Returns the position of such a cursor; undefined: the text is no cursor. */
+export function creationOf(cursor: string): Creation | undefined {
+  const [, createdAt, id] = /^(\d+)-([0-9a-f]{16})$/.exec(cursor) ?? []
+  return id === undefined ? undefined : { createdAt: Number(createdAt), id }
+}
+
 export interface PageOptions {
   after?: string | null | undefined
   /** The number of items in a page; default 50. */

@@ -2,6 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import { containsText, searchPages } from '../inspect/search-pages.ts'
+import { type Creation, creationCursor, creationOf } from '../inspect/walk.ts'
 import { invalidOption } from '../job/errors.ts'
 import { checkOptions, shown } from '../job/options.ts'
 import { type Store, TASK_STATES, type TaskRecord, type TaskState } from '../store/contract.ts'
@@ -41,14 +42,14 @@ export async function listTasks({ store, now }: AppPort, options: ListOptions): 
   const before = positionOf(cursor)
   const running = options.state === 'running' && !label ? await runningTasks(store) : undefined
   if (running) return firstOf(running, { before, limit, isWanted, now: now() })
-  const { items, next } = await searchPages<TaskRecord, Position>({
+  const { items, next } = await searchPages<TaskRecord, Creation>({
     ...{ limit, before, isWanted },
     async read({ before, limit }) {
       const items = await store.tasks.page({ ...(before ? { before } : {}), ...(label ? { label } : {}), limit })
       return { items, next: items.length < limit ? null : (items.at(-1) ?? null) }
     },
   })
-  return { items: items.map((record) => statusOf(record, now())), next: next && cursorOf(next) }
+  return { items: items.map((record) => statusOf(record, now())), next: next && creationCursor(next) }
 }
 
 /** Returns all tasks that run, newest first; undefined when very many tasks have not ended. */
@@ -63,11 +64,14 @@ function firstOf(tasks: readonly TaskRecord[], { before, limit, isWanted = () =>
   const rest = tasks.filter((task) => (!before || isBefore(task, before)) && isWanted(task))
   const page = rest.slice(0, limit)
   const last = page.at(-1)
-  return { items: page.map((task) => statusOf(task, now)), next: last && rest.length > limit ? cursorOf(last) : null }
+  return {
+    items: page.map((task) => statusOf(task, now)),
+    next: last && rest.length > limit ? creationCursor(last) : null,
+  }
 }
 
 interface PageOf extends Pick<Search, 'isWanted'> {
-  before: Position | undefined
+  before: Creation | undefined
   limit: number
   now: number
 }
@@ -93,17 +97,13 @@ function searchOf({ state, job, search, meta }: ListOptions): Search {
   return { ...label, isWanted }
 }
 
-type Position = Pick<TaskRecord, 'createdAt' | 'id'>
-
-const isBefore = (a: Position, b: Position) => a.createdAt < b.createdAt || (a.createdAt === b.createdAt && a.id < b.id)
-
-const cursorOf = ({ createdAt, id }: Position) => `${createdAt}-${id}`
+const isBefore = (a: Creation, b: Creation) => a.createdAt < b.createdAt || (a.createdAt === b.createdAt && a.id < b.id)
 
 /** @throws INVALID_OPTION */
-function positionOf(cursor: string | undefined): Position | undefined {
+function positionOf(cursor: string | undefined): Creation | undefined {
   if (cursor === undefined) return undefined
-  const [, createdAt, id] = /^(\d+)-([0-9a-f]{16})$/.exec(cursor) ?? []
-  if (createdAt && id) return { createdAt: Number(createdAt), id }
+  const position = creationOf(cursor)
+  if (position) return position
   throw invalidOption(`tasks.list: cursor must be the \`next\` of the answer before (got ${shown(cursor)})`, {
     problem: 'cursor',
   })

@@ -19,11 +19,8 @@ export interface Chunk {
   last: string | undefined
 }
 
-/** Returns the index and the run of a producer that is a row of the task; undefined: it is another producer. */
-export function rowProducerOf(name: string): { index: number; run: number } | undefined {
-  const [, index, run] = /^row:(\d+):(\d+)$/.exec(name) ?? []
-  return run === undefined ? undefined : { index: Number(index), run: Number(run) }
-}
+/** The name of a producer that is a row of the task, with its index and run. */
+export const ROW_NAME = /^row:(\d+):(\d+)$/
 
 /** Returns the name under which the tables have a row of the task as a producer, in all its runs. */
 export function rowName(index: number): string {

@@ -1,7 +1,7 @@
 /** The producers of a task, their cursors, and the rows they add. */
 
 import type { AddAnswer, NewRow } from '../../contract.ts'
-import { type Chunk, type Producer, refusal, rowName, rowProducerOf, UNKNOWN_TASK } from '../../sql/producer.ts'
+import { type Chunk, type Producer, ROW_NAME, refusal, rowName, UNKNOWN_TASK } from '../../sql/producer.ts'
 import {
   BROKEN,
   ELSEWHERE,
@@ -27,13 +27,13 @@ export class Adding extends Tables {
     { producer: name, from, rows, now, last }: Chunk,
   ): Promise<AddAnswer> {
     const { task } = ledger
-    const row = rowProducerOf(name)
-    const event = row && (await ledgers.event(ledger, row.index))
+    const row = ROW_NAME.exec(name)
+    const event = row && (await ledgers.event(ledger, Number(row[1])))
     if (row && !event) return UNKNOWN_TASK
-    const stored = row ? rowName(row.index) : name
+    const stored = row ? rowName(Number(row[1])) : name
     const producer = await this.#find(task, stored)
     const cursor = producer?.cursor ?? 0
-    const isReplaced = row && event ? event.run > row.run : !producer || producer.state === REPLACED
+    const isReplaced = row && event ? event.run > Number(row[2]) : !producer || producer.state === REPLACED
     if (isReplaced) return { ok: false, reason: 'taken-over', cursor }
     if (from + rows.length <= cursor) return { ok: true, total: task.total }
     if (row && (hasEnded(task) || isStopped(task))) return { ok: false, reason: 'ended', cursor }
