@@ -205,7 +205,7 @@ const operations: Operation[] = [
   { name: 'push: to a set', run: (w) => w.push([{ to: 'schedule', text: job('c'), score: 8 }]) },
   {
     name: 'push: several to a set',
-    run: (w) => w.push([8, 9].map((score) => ({ to: 'schedule', text: job(score), score }) as const)),
+    run: (w) => w.push(['c', 'd'].map((n) => ({ to: 'schedule', text: job(n), score: 8 }) as const)),
   },
   {
     name: 'push: to queues and sets',
