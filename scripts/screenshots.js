@@ -1,6 +1,6 @@
 // Photographs every page of the dashboard, light, dark and on a phone, from a shop that works while it is looked at:
 // `npm run screenshots [-- --out FOLDER --only overview,task --seconds 60]`. `--keep` leaves it open afterwards.
-// `--all` also takes each language, and the phone in the dark: `--all --views ru` only those whose name has this.
+// `--all` also takes each language, and the phone in the dark: `--all --views ru,en-dark` only those whose name has one of these.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -162,7 +162,9 @@ async function photograph(url, known) {
 }
 
 function shownViews() {
-  return Object.entries(options.all ? ALL_VIEWS : VIEWS).filter(([name]) => name.includes(options.views))
+  return Object.entries(options.all ? ALL_VIEWS : VIEWS).filter(([name]) =>
+    options.views.split(',').some((part) => name.includes(part)),
+  )
 }
 
 /** Numbers that look random and are the same at each run. */

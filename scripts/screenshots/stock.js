@@ -74,7 +74,7 @@ export async function furnish({ hq, counting, stock, ledger }, chance) {
     const died = Date.now() - (i * i + 3) * 17 * MINUTE
     const one = await hq.dead.schedule(new Date(died), {
       ...job(name, i, message, died - 1e7),
-      retry_count: 24,
+      retry_count: 25,
       retried_at: died,
     })
     jid ??= one
