@@ -76,7 +76,8 @@ async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
   }
   await hq.store.workers.heartbeat({ ...ruby, concurrency: 5, busy: 2, beat: clock.now(), quiet: false, rss: 1 }, 60)
   return [
-    ...['/', '/?range=30d', '/tasks', `/tasks/${task.id}`, '/queues', '/queues/nobody-serves-this-queue', '/busy'],
+    ...['/', '/?range=30d', '/tasks', `/tasks/${task.id}`, `/tasks/${task.id}?row=${task.id}00000001`],
+    ...['/queues', '/queues/nobody-serves-this-queue', '/busy'],
     ...['/retries', `/retries?job=${retry}`, '/scheduled', '/dead', '/finished', '/batches', `/batches/${bid}`],
     ...['/ordered', '/ordered?tab=inWork', '/ordered?tab=morgue', '/ordered?id=warehouse-1', '/limits', '/locks'],
     ...[

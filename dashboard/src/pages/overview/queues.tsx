@@ -57,7 +57,7 @@ export function QueuesPanel() {
                 </td>
                 <td class="num b">{number(queue.size)}</td>
                 <td class="num hide-s dim">{queue.backlog > 0 ? number(queue.backlog) : '–'}</td>
-                <td>
+                <td class="nowrap">
                   {duration(queue.latency)}
                   <WaitBar seconds={queue.latency} />
                 </td>

@@ -39,7 +39,7 @@ export function Figures({ queue, waits, hours }: FiguresProps) {
         </Tile>
         <Tile label={t('queues.out')} value={out === undefined ? '–' : rate(out)} unit={t('queues.aMinute')}>
           {t('queues.outWhat')}
-          {came != null && <span class="cut block">{t('queues.in', { n: rate(came) })}</span>}
+          {came != null && <span class="block">{t('queues.in', { n: rate(came) })}</span>}
         </Tile>
         <Tile label={t('queues.waited')} value={waits?.p95 == null ? '–' : duration(waits.p95)}>
           {waits?.p50 == null
