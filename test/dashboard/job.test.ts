@@ -37,6 +37,7 @@ inBrowser('a job by its jid', (open) => {
 
     await find(waiting)
     await pill(page, 'in its queue')
+    expect(await page.locator('.crumbs').innerText()).toBe(`Jobs\n/\n${waiting}`)
     await page.getByText('["waits"]').waitFor()
     await button(page, 'Cancel…').click()
     await button(page, 'Cancel the job').click()

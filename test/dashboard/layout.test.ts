@@ -240,7 +240,10 @@ inBrowser('everywhere', (open) => {
     await page.getByRole('heading', { name: 'Spring sale' }).waitFor()
     await page.keyboard.press('?')
     await page.getByRole('heading', { name: 'Keys' }).waitFor()
-    const keys = page.getByRole('dialog', { name: 'Keys' }).locator('kbd')
+    const dialog = page.getByRole('dialog', { name: 'Keys' })
+    // The list begins at its top, also where it is longer than the window.
+    expect(await page.evaluate('document.querySelector("dialog[open]").scrollTop')).toBe(0)
+    const keys = dialog.locator('kbd')
     const goes = (await keys.allTextContents()).filter((text) => text.startsWith('g '))
     expect(new Set(goes).size).toBe(PAGES.length)
     await page.keyboard.press('Escape')

@@ -194,7 +194,7 @@ inBrowser('queues', (open) => {
     const half = page.getByText(/^half under /)
     const lastHour = await half.innerText()
     await page.getByRole('link', { name: '8 hours' }).click()
-    await page.getByRole('heading', { name: 'Waits, last 8 hours' }).waitFor()
+    await page.getByRole('heading', { name: 'Waits in seconds, last 8 hours' }).waitFor()
     await expect.poll(() => half.innerText()).toMatch(/, last 8 hours$/)
     expect((await half.innerText()).split(',')[0]).not.toBe(lastHour.split(',')[0])
     // The average of the last five minutes is the same for each period.
@@ -254,7 +254,7 @@ inBrowser('queues', (open) => {
     await page.getByRole('link', { name: '72 hours' }).click()
     await page.getByText('the largest in ten minutes').waitFor()
     // The waits are kept for eight hours only.
-    await page.getByRole('heading', { name: 'Waits, last 8 hours' }).waitFor()
+    await page.getByRole('heading', { name: 'Waits in seconds, last 8 hours' }).waitFor()
     await expect.poll(() => figuresAt(1 - 4.75 / 72)).toEqual(['Size: 70'])
     expect(await figuresAt(1 - 2.5 / 72)).toEqual([])
     await page.goto(page.url().replace('/images', '/never'))

@@ -84,7 +84,11 @@ function press(key: string, event: KeyboardEvent): void {
 
 function List() {
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
+  useEffect(() => {
+    dialog.current?.showModal()
+    // The focus is on the button below the list, which may be longer than the window.
+    dialog.current?.scrollTo(0, 0)
+  }, [])
   const close = () => keysShown(false)
   return (
     <dialog ref={dialog} class="dialog" aria-labelledby="keys-title" onClose={close}>

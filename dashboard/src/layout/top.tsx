@@ -36,7 +36,6 @@ function Crumbs() {
   const rest = link ? path.slice(at(link.path).length).split('/').filter(Boolean) : []
   return (
     <nav class="crumbs" aria-label={t('top.where')}>
-      {path.startsWith(at('/jobs/')) && <span aria-current="page">{t('job.title')}</span>}
       {link && rest.length === 0 && <span aria-current="page">{t(link.title)}</span>}
       {link && rest.length > 0 && <a href={at(link.path)}>{t(link.title)}</a>}
       {rest.map((part, i) => (

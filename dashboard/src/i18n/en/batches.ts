@@ -16,7 +16,7 @@ export const batches = {
   'batches.failed': 'Failed',
   'batches.created': 'Created',
   'batches.waits': 'a job waits for it',
-  'batches.cancel': 'Cancel',
+  'batches.cancel': 'Cancel…',
   'batches.cancelTitle': { one: 'Cancel {n} job of this batch?', other: 'Cancel {n} jobs of this batch?' },
   'batches.cancelBody': "Jobs that wait are removed, and running ones are asked to stop. This can't be undone.",
   'batches.cancelAct': 'Cancel the batch',

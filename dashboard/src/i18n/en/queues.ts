@@ -30,7 +30,7 @@ export const queues = {
   'queues.sizesOfTen': 'the largest in ten minutes',
   'queues.sizesNone': 'No sizes yet',
   'queues.sizesNoneWhat': 'A worker stores the size of each queue every minute.',
-  'queues.waits': 'Waits, last {hours}',
+  'queues.waits': 'Waits in seconds, last {hours}',
   'queues.waitsChart': 'Seconds that jobs had waited when they ran, from {from} to {to}',
   'queues.waitsNoneWhat': 'Workers report how long jobs waited when a run ends.',
   'queues.running': 'Runs longest',

@@ -17,7 +17,7 @@ export const batches: TextsOf<typeof english> = {
   'batches.failed': 'Неудачно',
   'batches.created': 'Создана',
   'batches.waits': 'её ждёт задание',
-  'batches.cancel': 'Отменить',
+  'batches.cancel': 'Отменить…',
   'batches.cancelTitle': {
     one: 'Отменить {n} задание группы?',
     few: 'Отменить {n} задания группы?',

@@ -41,7 +41,7 @@ export const queues: TextsOf<typeof english> = {
   'queues.sizesOfTen': 'наибольший за десять минут',
   'queues.sizesNone': 'Размеров пока нет',
   'queues.sizesNoneWhat': 'Один из процессов каждую минуту сохраняет размер каждой очереди.',
-  'queues.waits': 'Ожидание за {hours}',
+  'queues.waits': 'Ожидание в секундах за {hours}',
   'queues.waitsChart': 'Сколько секунд ждали задания, с {from} до {to}',
   'queues.waitsNoneWhat': 'Процессы сообщают об ожидании, когда задание выполнено.',
   'queues.running': 'Идут дольше всех',

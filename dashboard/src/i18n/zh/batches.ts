@@ -17,7 +17,7 @@ export const batches: TextsOf<typeof english> = {
   'batches.failed': '失败',
   'batches.created': '创建时间',
   'batches.waits': '有作业在等待它',
-  'batches.cancel': '取消',
+  'batches.cancel': '取消…',
   'batches.cancelTitle': { other: '取消此批次的 {n} 个作业？' },
   'batches.cancelBody': '等待的作业会被移除，正在运行的会被要求停止。此操作不可撤销。',
   'batches.cancelAct': '取消批次',

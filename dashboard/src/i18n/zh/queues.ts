@@ -31,7 +31,7 @@ export const queues: TextsOf<typeof english> = {
   'queues.sizesOfTen': '每十分钟内的最大值',
   'queues.sizesNone': '还没有大小记录',
   'queues.sizesNoneWhat': '由一个进程每分钟保存各队列的大小。',
-  'queues.waits': '最近 {hours}的等待时间',
+  'queues.waits': '最近 {hours}的等待时间（秒）',
   'queues.waitsChart': '{from} 至 {to} 作业运行前等待的秒数',
   'queues.waitsNoneWhat': '进程在作业结束时上报其等待时间。',
   'queues.running': '运行最久',

@@ -30,6 +30,9 @@ export function CronDrawer({ entry, onClose }: { entry: CronEntry; onClose(): vo
       onClose={onClose}
     >
       <Facts entry={entry} />
+      <div class="sec">
+        <h3>{t('job.args')}</h3>
+      </div>
       <pre class="well">
         {args === null ? t('cron.byFunction') : visible(JSON.stringify(args, null, 2).slice(0, MOST))}
       </pre>

@@ -30,7 +30,7 @@ export function ClassesPanel({ queue }: { queue: string }) {
         <table aria-label={t('queues.classes')}>
           <thead>
             <tr>
-              <th class="max">{t('sets.filter.class')}</th>
+              <th class="max">{t('metrics.job')}</th>
               <th class="num">{t('queues.size')}</th>
               <th class="num">{t('queues.since')}</th>
             </tr>

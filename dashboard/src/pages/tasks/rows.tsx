@@ -112,7 +112,7 @@ function columnsOf(rows: readonly TaskEvent[], linkTo: (jid: string) => string):
       class: 'num',
       cell: ({ number: n, index, jid }) => <a href={linkTo(jid)}>{number(n ?? index + 1)}</a>,
     },
-    { name: 'status', title: t('task.status'), class: 'hide-s', cell: ({ status }) => <Status status={status} /> },
+    { name: 'status', title: t('tasks.state'), class: 'hide-s', cell: ({ status }) => <Status status={status} /> },
     ...fields.map((field) => ({
       name: `field ${field}`,
       title: <bdi>{field}</bdi>,
