@@ -64,6 +64,7 @@ inBrowser('metrics', (open) => {
     await page.getByRole('heading', { level: 1, name: 'Shop/Slow' }).waitFor()
     await page.locator('.stat', { hasText: 'Runs' }).getByText('43', { exact: true }).waitFor()
     await expect.poll(() => page.getByRole('img', { name: 'Run times' }).locator('rect').count()).toBeGreaterThan(1)
+    expect(await page.locator('.heat-y li').last().textContent()).toBe('20 ms')
     await page.getByRole('link', { name: '1 hour', exact: true }).click()
     await page.locator('.stat', { hasText: 'Runs' }).getByText('2', { exact: true }).waitFor()
     const itsJobs = page.getByRole('link', { name: 'its jobs in all states' })

@@ -35,7 +35,7 @@ interface ChartProps {
 }
 
 /** As wide as "1,25 тыс.". */
-const AXIS = 52
+const AXIS = 60
 
 export function Chart({ label, times, series: given, height, annotations = [], isStacked = false }: ChartProps) {
   const series = isStacked ? stacked(given) : given

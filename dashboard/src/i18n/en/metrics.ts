@@ -26,6 +26,7 @@ export const metrics = {
   'metrics.inChart': 'Classes in the chart',
   'metrics.leaveOut': 'Remove {name} from the chart',
   'metrics.choose': 'Select up to {n} classes to compare them in one chart',
+  'metrics.slower': 'longer',
   'metrics.runTimes': 'Run times',
   'metrics.heatWhat': 'the darker the colour, the more runs took this long',
   'metrics.unmeasured': 'Only the first {n} classes have percentiles: sort by p95 to see those of all',

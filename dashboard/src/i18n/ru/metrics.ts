@@ -27,6 +27,7 @@ export const metrics: TextsOf<typeof english> = {
   'metrics.inChart': 'Классы на графике',
   'metrics.leaveOut': 'Убрать {name} с графика',
   'metrics.choose': 'Выберите до {n} классов, чтобы сравнить их на одном графике',
+  'metrics.slower': 'дольше',
   'metrics.runTimes': 'Время выполнения',
   'metrics.heatWhat': 'чем ярче, тем больше запусков шли столько',
   'metrics.unmeasured': 'Процентили есть только у первых {n} классов: отсортируйте по p95, чтобы увидеть все',

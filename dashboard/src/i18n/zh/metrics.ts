@@ -27,6 +27,7 @@ export const metrics: TextsOf<typeof english> = {
   'metrics.inChart': '图表中的类',
   'metrics.leaveOut': '从图表中移除 {name}',
   'metrics.choose': '选择最多 {n} 个类，在同一图表中比较',
+  'metrics.slower': '更长',
   'metrics.runTimes': '运行时间',
   'metrics.heatWhat': '颜色越浓，耗时如此的运行越多',
   'metrics.unmeasured': '只有前 {n} 个类有百分位数：按 p95 排序可查看全部',

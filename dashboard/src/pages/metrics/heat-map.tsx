@@ -2,7 +2,7 @@
 
 import type { JobMetrics } from '../../api/types.ts'
 import { number } from '../../format/number.ts'
-import { clock } from '../../format/time.ts'
+import { clock, runTime } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 
 /** The most columns; steps are merged to fit. */
@@ -32,13 +32,13 @@ export function HeatMap({ data: { from, to, step, steps, histogram } }: { data: 
           .slice(lowest, highest + 1)
           .reverse()
           .map(({ label }) => (
-            <li key={label}>{label}</li>
+            <li key={label}>{longest(label)}</li>
           ))}
       </ol>
       <svg viewBox={`0 0 ${columns} ${rows}`} preserveAspectRatio="none" role="img" aria-label={t('metrics.runTimes')}>
         {[...cells].map(([cell, n]) => {
           const [bucket, column] = [Math.floor(cell / MOST), cell % MOST]
-          const label = `${histogram[bucket]?.label ?? ''}, ${clock(times[column] ?? from)}: ${number(n)}`
+          const label = `${longest(histogram[bucket]?.label ?? '')}, ${clock(times[column] ?? from)}: ${number(n)}`
           return (
             <rect
               key={cell}
@@ -59,4 +59,10 @@ export function HeatMap({ data: { from, to, step, steps, histogram } }: { data: 
       </div>
     </div>
   )
+}
+
+/** Words the label of a bucket, `30ms`, `1.7s` or `Slow`, in the language of the viewer. */
+function longest(label: string): string {
+  const n = Number.parseFloat(label)
+  return Number.isNaN(n) ? t('metrics.slower') : runTime(label.endsWith('ms') ? n / 1000 : n)
 }

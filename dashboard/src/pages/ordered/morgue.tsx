@@ -77,7 +77,12 @@ function columns(resurrect?: (id: string) => Promise<unknown>): Column<OrderedDe
       class: 'field-cell',
       cell: ({ id }) => <bdi class="cut block mono">{id}</bdi>,
     },
-    { name: 'size', title: t('ordered.payloads'), class: 'num', cell: ({ payloads }) => number(payloads.length) },
+    {
+      name: 'size',
+      title: t('ordered.payloads'),
+      class: 'num hide-s',
+      cell: ({ payloads }) => number(payloads.length),
+    },
     {
       name: 'payload',
       title: t('ordered.payload'),
@@ -99,7 +104,7 @@ function columns(resurrect?: (id: string) => Promise<unknown>): Column<OrderedDe
         </>
       ),
     },
-    { name: 'when', title: t('ordered.when'), class: 'num', cell: ({ updatedAt }) => <When at={updatedAt} /> },
+    { name: 'when', title: t('ordered.when'), class: 'num hide-s', cell: ({ updatedAt }) => <When at={updatedAt} /> },
     ...(resurrect
       ? [
           {
