@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { AppPort } from '../app/port.ts'
 import { HighkiqError, hasCode, invalidOption, isUnreachable } from '../job/errors.ts'
 import { checkOptions, type OptionKind, shown } from '../job/options.ts'
-import type { RecordedEvent } from '../store/contract.ts'
+import type { JobEventStore, RecordedEvent } from '../store/contract.ts'
 import {
   checkOf,
   JOB_EVENT_KINDS,
@@ -13,7 +13,9 @@ import {
   type Position,
   readEvents,
   readPosition,
+  readPositions,
   writePosition,
+  writePositions,
 } from './job-event.ts'
 import { EXTEND_MS, FRESH_MS } from './recording.ts'
 
@@ -30,7 +32,7 @@ export interface JobEventsOptions {
   after?: string
 }
 
-const isId = (value: unknown) => typeof value === 'string' && readPosition(value) !== undefined
+const isId = (value: unknown) => typeof value === 'string' && readPositions(value) !== undefined
 
 const OPTIONS: Record<keyof JobEventsOptions, OptionKind> = {
   jobs: 'texts',
@@ -47,15 +49,17 @@ const WAIT_MS = 10_000
 /** The pause before a store that is away is asked again. */
 const RETRY_MS = 500
 
-/** The events of jobs, in the order in which they were recorded. A loop over it waits for further events. */
+/**
+ * The events of jobs, in the order in which they were recorded. A loop over it waits for further events. Each shard of a store has a
+ * recording of its own: the events of two shards come in any order, and a loop begins after what `position` has returned, which has
+ * a position in all of them, and not after an id.
+ */
 export class JobEvents implements AsyncIterable<JobEvent> {
   readonly #app: Pick<AppPort, 'store' | 'now'>
   readonly #options: JobEventsOptions
-  readonly #signal: AbortSignal
-  #position: Position | undefined
-  #beginning: Promise<Position> | undefined
-  /** When the recording is extended next, on the monotonic clock. */
-  #extendAt = 0
+  #readers: readonly RecordingReader[] | undefined
+  /** The positions behind the last event of each reader that the loop has passed; undefined before the loop, or with one reader. */
+  #passed: Position[] | undefined
 
   /** @throws INVALID_OPTION */
   constructor(app: Pick<AppPort, 'store' | 'now'>, options: JobEventsOptions = {}) {
@@ -66,7 +70,6 @@ export class JobEvents implements AsyncIterable<JobEvent> {
     }
     this.#app = app
     this.#options = options
-    this.#signal = options.signal ?? new AbortController().signal
   }
 
   /**
@@ -74,7 +77,7 @@ export class JobEvents implements AsyncIterable<JobEvent> {
    * resolves with where the loop will begin: from then on the loop misses no event.
    */
   async position(): Promise<string> {
-    return writePosition(this.#position ?? (await this.#begin()))
+    return writePositions(this.#passed ?? (await this.#positions()))
   }
 
   /**
@@ -82,14 +85,92 @@ export class JobEvents implements AsyncIterable<JobEvent> {
    * @throws EVENTS_TRIMMED when the next event is not kept any more, or the store has lost events
    */
   async *[Symbol.asyncIterator](): AsyncGenerator<JobEvent, void> {
+    const [only, ...others] = this.#all
     try {
-      yield* this.#follow()
+      if (only && others.length === 0) yield* only.follow()
+      else yield* this.#followAll()
     } catch (thrown) {
       if (!hasCode(thrown, 'STORE_CLOSED')) throw thrown
     }
   }
 
-  async *#follow(): AsyncGenerator<JobEvent, void> {
+  async *#followAll(): AsyncGenerator<JobEvent, void> {
+    const ended = new AbortController()
+    const { signal = ended.signal } = this.#options
+    const any = AbortSignal.any([signal, ended.signal])
+    const readers = this.#all
+    const loops = readers.map((reader) => reader.follow(any))
+    const passed = await this.#positions()
+    this.#passed = passed
+    const nextOf = async (index: number) => ({ index, result: await (loops[index] as (typeof loops)[number]).next() })
+    const waiting = new Map(loops.map((_, index) => [index, nextOf(index)]))
+    try {
+      while (waiting.size > 0) {
+        const { index, result } = await Promise.race(waiting.values())
+        if (result.done) {
+          waiting.delete(index)
+          continue
+        }
+        const { id } = result.value
+        passed[index] = readPosition(id) as Position
+        yield { ...result.value, id: `${index}:${id}` }
+        waiting.set(index, nextOf(index))
+      }
+    } finally {
+      ended.abort()
+      await Promise.allSettled(waiting.values())
+    }
+  }
+
+  #positions(): Promise<Position[]> {
+    return Promise.all(this.#all.map((reader) => reader.position()))
+  }
+
+  /** @throws INVALID_OPTION when `after` is of a store with another number of shards */
+  get #all(): readonly RecordingReader[] {
+    if (this.#readers) return this.#readers
+    const { store, now } = this.#app
+    const recordings = store.events.parts ?? [store.events]
+    const { after } = this.#options
+    const positions = after === undefined ? undefined : readPositions(after)
+    if (positions && positions.length !== recordings.length) {
+      throw invalidOption(
+        `hq.events: after must be a position in ${recordings.length} shards, as position() returns it (got ${shown(after)})`,
+      )
+    }
+    this.#readers = recordings.map(
+      (events, index) => new RecordingReader(events, now, this.#options, positions?.[index]),
+    )
+    return this.#readers
+  }
+}
+
+/** Reads the events of one recording. */
+class RecordingReader {
+  readonly #events: JobEventStore
+  readonly #now: () => number
+  readonly #options: JobEventsOptions
+  readonly #after: Position | undefined
+  #signal: AbortSignal
+  #position: Position | undefined
+  #beginning: Promise<Position> | undefined
+  /** When the recording is extended next, on the monotonic clock. */
+  #extendAt = 0
+
+  constructor(events: JobEventStore, now: () => number, options: JobEventsOptions, after: Position | undefined) {
+    this.#events = events
+    this.#now = now
+    this.#options = options
+    this.#after = after
+    this.#signal = options.signal ?? new AbortController().signal
+  }
+
+  async position(): Promise<Position> {
+    return this.#position ?? (await this.#begin())
+  }
+
+  async *follow(signal = this.#signal): AsyncGenerator<JobEvent, void> {
+    this.#signal = signal
     if (this.#signal.aborted) return
     await this.#begin()
     while (!this.#signal.aborted) {
@@ -112,7 +193,6 @@ export class JobEvents implements AsyncIterable<JobEvent> {
   }
 
   async #next(): Promise<RecordedEvent[]> {
-    const { store, now } = this.#app
     const { number, part, check } = this.#position as Position
     const isRead = (event: unknown) => checkOf(event) === check
     // The rest of an event that was passed in part comes with the whole event.
@@ -120,7 +200,7 @@ export class JobEvents implements AsyncIterable<JobEvent> {
     const isLast = check && part === 0 ? isRead : undefined
     const page = await this.#patiently(async () => {
       if (performance.now() >= this.#extendAt) await this.#record()
-      return store.events.read(after, { limit: PAGE, ms: WAIT_MS, signal: this.#signal, isLast }, now)
+      return this.#events.read(after, { limit: PAGE, ms: WAIT_MS, signal: this.#signal, isLast }, this.#now)
     })
     if (page === undefined) return []
     const first = page?.[0]
@@ -144,15 +224,13 @@ export class JobEvents implements AsyncIterable<JobEvent> {
   }
 
   async #start(): Promise<Position> {
-    const { store, now } = this.#app
-    const { after } = this.#options
     const { newest, isConfirmed } = await this.#record()
-    const isAfter = after === undefined ? undefined : readPosition(after)
+    const isAfter = this.#after
     let number: number | null = newest
     if (!isAfter && !isConfirmed) {
       // Until now other processes may believe that nothing is recorded.
       await sleep(2 * FRESH_MS, undefined, { signal: this.#signal }).catch(() => {})
-      if (!this.#signal.aborted) number = await store.events.confirm(now())
+      if (!this.#signal.aborted) number = await this.#events.confirm(this.#now())
       if (number === null) return this.#start()
     }
     const position = isAfter ?? (await this.#positionOf(number))
@@ -162,20 +240,18 @@ export class JobEvents implements AsyncIterable<JobEvent> {
 
   /** Returns the position behind an event. */
   async #positionOf(number: number): Promise<Position> {
-    const { store, now } = this.#app
     let check = ''
     const isLast = (event: unknown) => {
       check = checkOf(event)
       return true
     }
-    await store.events.read(number, { limit: 1, ms: 0, signal: this.#signal, isLast }, now)
+    await this.#events.read(number, { limit: 1, ms: 0, signal: this.#signal, isLast }, this.#now)
     return { number, part: 0, check }
   }
 
   #record() {
-    const { store, now } = this.#app
     this.#extendAt = performance.now() + EXTEND_MS
-    return store.events.record(null, now())
+    return this.#events.record(null, this.#now())
   }
 
   /** Repeats a call while the store is away; undefined once the signal has aborted. */

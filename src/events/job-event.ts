@@ -186,6 +186,19 @@ export function readPosition(text: string): Position | undefined {
   return number === undefined ? undefined : { number: Number(number), part: Number(part), check }
 }
 
+/** Separates the positions in the recordings of several shards. */
+const SEPARATOR = '_'
+
+/** Returns the positions in the recordings of all shards; undefined if the text has none. */
+export function readPositions(text: string): Position[] | undefined {
+  const positions = text.split(SEPARATOR).flatMap((part) => readPosition(part) ?? [])
+  return positions.length === text.split(SEPARATOR).length ? positions : undefined
+}
+
+export function writePositions(positions: readonly Position[]): string {
+  return positions.map(writePosition).join(SEPARATOR)
+}
+
 export function writePosition({ number, part, check }: Position): string {
   return `${number}${part > 0 ? `.${part}` : ''}${check && `-${check}`}`
 }

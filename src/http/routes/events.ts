@@ -1,7 +1,7 @@
 /** The events of jobs, as server-sent events. */
 
 import type { JobEvents } from '../../events/events.ts'
-import { JOB_EVENT_KINDS, type JobEvent, readPosition } from '../../events/job-event.ts'
+import { JOB_EVENT_KINDS, type JobEvent, readPositions } from '../../events/job-event.ts'
 import { codeOf, HighkiqError } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
@@ -14,7 +14,7 @@ import { get, type Route } from '../server/route.ts'
 
 /** The next text of the stream. `sent` is called once the text is in the buffer of the connection. */
 type Update =
-  | { event: JobEvent; sent: () => void }
+  | { event: JobEvent; position: string; sent: () => void }
   | { position: string; sent: () => void }
   | { trouble: unknown }
   | { isClosed: true }
@@ -47,7 +47,7 @@ export const EVENTS_ROUTE: Route = get('/api/v1/events', {
     const after = seal && seen !== undefined ? seal.open(seen, 'event') : seen
     const ending = new AbortController()
     const begin = () => {
-      if (seen !== undefined && !readPosition(after ?? '')) throw unknownId(seen)
+      if (seen !== undefined && !readPositions(after ?? '')) throw unknownId(seen)
       return hq.events({ ...given({ jobs, queues, kinds, after }), signal: ending.signal })
     }
     const leave = server.streams.enter()
@@ -75,7 +75,10 @@ async function follow(
     const events = begin()
     const position = await events.position()
     await new Promise<void>((sent) => offer({ position, sent }))
-    for await (const event of events) await new Promise<void>((sent) => offer({ event, sent }))
+    for await (const event of events) {
+      const position = await events.position()
+      await new Promise<void>((sent) => offer({ event, position, sent }))
+    }
     offer({ isClosed: true })
   } catch (thrown) {
     if (!codeOf(thrown)) onError(thrown)
@@ -96,10 +99,10 @@ function formatted(
     return { text: `id:\nevent: trouble\ndata: ${data}\n\n`, isLast: true }
   }
   update.sent()
-  if ('position' in update) {
+  if (!('event' in update)) {
     return { text: `id: ${idOf(update.position)}\nevent: ready\ndata: null\n\n`, isLast: false }
   }
-  const event = { ...shown(redaction, update.event), id: idOf(update.event.id) }
+  const event = { ...shown(redaction, update.event), id: idOf(update.position) }
   return { text: `id: ${event.id}\nevent: ${event.kind}\ndata: ${stringifyJson(event)}\n\n`, isLast: false }
 }
 

@@ -89,6 +89,8 @@ export function eventsAfter(
 }
 
 export interface JobEventStore {
+  /** The recordings of a store of several shards, which each have numbers of their own. Then `read` must be called on each of these. */
+  readonly parts?: readonly JobEventStore[]
   /**
    * Starts a recording, or extends it to RECORDING_SECONDS from now on. `keep`: how many of the newest events it keeps
    * from now on; null: as before. Also deletes old events, except the newest.
