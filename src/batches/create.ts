@@ -55,8 +55,9 @@ export async function createBatch(
   if (typeof work !== 'function') {
     throw invalidOption('hq.batch: the second argument must be a function that pushes the jobs of the batch')
   }
-  const bid = newTaskId()
-  await storeBatches(app, bid, async (own, outer) => {
+  let bid = ''
+  await storeBatches(app, undefined, async (own, outer) => {
+    bid = own.bid
     const parent = outer?.bid ?? null
     const [onComplete, onSuccess, onDeath] = await Promise.all(
       (['onComplete', 'onSuccess', 'onDeath'] as const).map((which) => {
@@ -107,23 +108,26 @@ export async function createFlow(app: AppPort, root: FlowJob, options: FlowOptio
     return jid === null ? null : { jid, bid: null }
   }
   let pushed: PushedFlow | null = null
-  await storeBatches(app, newTaskId(), async (own, outer) => {
+  await storeBatches(app, undefined, async (own, outer) => {
     pushed = await new Flow(app, own, keep).add(root, outer?.bid)
     if (!pushed) own.clear()
   })
   return pushed
 }
 
-/** Runs `fill` with a target, and stores what it has collected: with the batch around it, if there is one. */
+/**
+ * Runs `fill` with a target, and stores what it has collected: with the batch around it, if there is one. Without `bid` the target
+ * has that of a new batch.
+ */
 async function storeBatches(
   app: AppPort,
-  bid: string,
+  bid: string | undefined,
   fill: (own: BatchTarget, outer: BatchTarget | undefined) => Promise<unknown>,
 ): Promise<void> {
   const { target, direct } = app.client
   const outer = target instanceof BatchTarget ? target : undefined
   const collect = async () => {
-    const own = new BatchTarget(bid, direct.orderedNames)
+    const own = new BatchTarget(bid ?? newTaskId(outer?.bid), direct.orderedNames)
     await fill(own, outer)
     await own.close()
     return own
@@ -248,7 +252,7 @@ class Flow {
   async add(node: FlowJob, bid?: string, place?: number): Promise<PushedFlow | null> {
     const { client, now } = this.#app
     const { job, args = [], children = [], onChildFailure = 'fail' } = node
-    const own = children.length > 0 ? newTaskId() : undefined
+    const own = children.length > 0 ? newTaskId(this.#own.bid) : undefined
     const request = withJidLock(job.request(args as never))
     if (own !== undefined && request.jid !== undefined) {
       throw invalidOption(`${job.name}: a job with children gets a jid of its own: leave jid out`)

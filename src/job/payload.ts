@@ -140,9 +140,13 @@ export function newJid(): string {
   return digits.slice(used - 2 * JID_BYTES, used)
 }
 
-/** Returns 16 hex digits: the jids of the task's rows begin with them. */
-export function newTaskId(): string {
-  return randomBytes(8).toString('hex')
+/**
+ * Returns 16 hex digits: the jids of the task's rows begin with them. A batch inside the batch `around` begins with the same three
+ * digits, by which a store of several shards keeps them together.
+ */
+export function newTaskId(around?: string): string {
+  const id = randomBytes(8).toString('hex')
+  return around === undefined ? id : around.slice(0, 3) + id.slice(3)
 }
 
 /** Returns whether a member `bid` names a batch of Highkiq, and not one of Sidekiq Pro. */
