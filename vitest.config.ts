@@ -52,6 +52,14 @@ export default defineConfig(({ mode }) => {
             setupFiles: ['test/engine/postgres.setup.ts'],
           },
         },
+        {
+          extends: true,
+          test: {
+            name: 'on shards',
+            include: filesOf('on shards', ring),
+            env: { HIGHKIQ_TEST_SHARDS: '2' },
+          },
+        },
         // Beside what they test.
         {
           extends: true,

@@ -40,6 +40,7 @@ const LAYERS = {
     'store/redis/workers/renewer',
     'store/sqlite/workers/renewer',
     'store/postgres/workers/renewer',
+    'store/sharded/renewer',
   ),
   highkiq: reachableFrom('index'),
   doctor: reachableFrom('doctor/examine'),

@@ -30,6 +30,7 @@ function clientOf() {
     replaceHolder: async () => true,
     log: silent,
     strictArgs: 'raise',
+    isSharded: () => false,
     maxLengths: new Map(),
     maxArgsBytes: { warn: 64_000, refuse: 10_000_000 },
   })

@@ -3,6 +3,7 @@
 import { checkArgs, checkReadable } from '../job/args.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { stringifyJson } from '../job/json.ts'
+import { widestLimit } from '../job/limit.ts'
 import type { Logger } from '../job/logger.ts'
 import { editPayload, floatsOf, newJid, type Payload, timeOf, writePayload } from '../job/payload.ts'
 import { baseQueue } from '../job/priority.ts'
@@ -20,6 +21,7 @@ export interface JobWriterOptions extends Pick<RequestContext, 'definition' | 'e
   maxArgsBytes: { warn: number; refuse: number }
   /** The most jobs of queues, by name. */
   maxLengths: ReadonlyMap<string, number>
+  isSharded: () => boolean
 }
 
 export class JobWriter {
@@ -61,6 +63,7 @@ export class JobWriter {
     const isOwn = !track && payload.hk_cron === undefined && payload.bid === undefined
     const most = maxLengths.size > 0 && isOwn && maxLengths.get(baseQueue(queue))
     if (most) destination.maxLength = most
+    if (this.#options.isSharded()) Object.assign(destination, this.#limitOf(payload))
     return track ? { jid, destination, payload, track } : { jid, destination, payload }
   }
 
@@ -72,6 +75,17 @@ export class JobWriter {
     // A job that this process does not define may be iterable.
     if (!definition || definition.isIterable) effects.push({ kind: 'iteration', jid, state: null })
     return effects
+  }
+
+  /** Returns the limit where a sharded store stores the job. The worker reports a key that can't be computed. */
+  #limitOf({ class: name, wrapped = name, args }: Payload): Pick<PushItem, 'limit'> {
+    const limit = this.#options.definition(wrapped)?.options.limit
+    if (!limit) return {}
+    try {
+      return { limit: widestLimit(wrapped, limit, args) }
+    } catch {
+      return {}
+    }
   }
 
   /** Fills the template of equal pushes with the arguments of one. @throws INVALID_ARGS, ARGS_TOO_LARGE */

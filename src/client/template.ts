@@ -23,7 +23,7 @@ export interface Template {
 export function templateOf(payload: Payload, destination: PushItem, args: string): Template | undefined {
   const { class: name, queue, jid } = payload
   if (destination.to !== 'queue' || destination.once !== undefined || destination.unique) return undefined
-  if (payload.hk_task !== undefined || destination.maxLength !== undefined) return undefined
+  if (payload.hk_task !== undefined || destination.maxLength !== undefined || destination.limit) return undefined
   const { text } = destination
   const head = `{"class":${JSON.stringify(name)},"args":`
   const middle = `,"queue":${JSON.stringify(queue)},"jid":"`

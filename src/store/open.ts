@@ -7,6 +7,7 @@ import { PostgresStore } from './postgres/store.ts'
 import type { RedisSettings } from './redis/server/settings.ts'
 import { readRedisUrl, withoutPassword } from './redis/server/url.ts'
 import { RedisStore } from './redis/store.ts'
+import { ShardedStore } from './sharded/store.ts'
 import { SqliteStore } from './sqlite/store.ts'
 
 export type { RedisClientOptions, RedisSettings } from './redis/server/settings.ts'
@@ -66,12 +67,21 @@ export function registerStore(scheme: string, open: OpenStore): void {
  * @throws UNKNOWN_STORE, INVALID_OPTION
  */
 export function openStore(url: string, settings: StoreSettings = {}): Store {
+  const urls = url.trim().split(/\s+/)
+  if (urls.length > 1) return openShards(urls, settings)
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase()
   const open = scheme === undefined ? undefined : registered.get(scheme)
   if (open) return open(url, settings)
   const known = [...registered.keys()].join(', ')
   const message = `${JSON.stringify(withoutPassword(url))} is not a store URL: use redis://host:6379, postgres://host/database, sqlite:PATH (for instance sqlite:highkiq.db) or sqlite::memory: (known schemes: ${known})`
   throw new HighkiqError('UNKNOWN_STORE', message)
+}
+
+function openShards(urls: readonly string[], settings: StoreSettings): Store {
+  const stores = urls.map((url) => openStore(url, settings))
+  const twice = stores.find(({ url }, i) => stores.findIndex((other) => other.url === url) !== i)
+  if (!twice) return new ShardedStore(stores)
+  throw invalidOption(`each shard must be another store, and ${twice.url} is named twice`)
 }
 
 /** The options in the URL of a SQLite store. */

@@ -122,7 +122,8 @@ function define(hq: Highkiq) {
   const job = (name: string, retry: number | true) => hq.job(name, { retry }, (_ctx, ..._args: string[]) => {})
   const [onSuccess, onComplete, onDeath] = ['Success', 'Complete', 'Death'].map((name) => job(name, true))
   const callbacks = { onSuccess, onComplete, onDeath } as unknown as BatchOptions
-  const Once = hq.job('Once', { unique: true }, (_ctx, _key: string) => {})
+  // With shards a unique job can't be in a batch.
+  const Once = hq.job('Once', { unique: !hq.store.isSharded }, (_ctx, _key: string) => {})
   return { Work: job('Work', 1), Once, Join: job('Join', true), callbacks }
 }
 

@@ -51,11 +51,13 @@ export interface Storm {
   /** What the processes run: a file of this folder. */
   program: string
   isShort?: boolean
+  /** It checks the order of a queue's jobs, which two shards do not keep. */
+  needsOrder?: boolean
   run(url: string, seed: number, crew: SeedCrew): Promise<StormOutcome>
 }
 
 /** Defines the tests of a storm on each store, each seed on a store of its own. A failure says how to run its seed again. */
-export function stormSuite({ name, title, program, isShort, run }: Storm): void {
+export function stormSuite({ name, title, program, isShort, needsOrder, run }: Storm): void {
   // A second try would hide what goes wrong with one seed of many.
   const options = { timeout: MOST_MS + SEEDS * 30_000, retry: 0 }
   const check = async (urlOf: (seed: number, tries: number) => string, oneIn = 1, together = TOGETHER) => {
@@ -120,6 +122,16 @@ export function stormSuite({ name, title, program, isShort, run }: Storm): void 
   })
 
   if (SEEDS <= ENOUGH && !isShort) return
+  onRedis(`${name} on two shards`, () => {
+    test.skipIf(needsOrder)(title, options, async () => {
+      const servers = await Promise.all([0, 1].map(() => startServer({ databases: DATABASES })))
+      onTestFinished(async () => {
+        for (const server of servers) await server.remove()
+      })
+      await check((seed, tries) => servers.map((server) => server.url((seed * TRIES + tries) % DATABASES)).join(' '))
+    })
+  })
+
   onPostgres(`${name} on PostgreSQL`, () => {
     test(title, options, async () => {
       const server = await startPostgres({ max_connections: CONNECTIONS })

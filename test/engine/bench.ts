@@ -108,7 +108,8 @@ export interface Bench {
 }
 
 /** Returns the store on which the suites that know nothing of stores run: see the projects in vitest.config.ts. */
-export function storeOfSuite(): 'SQLite' | 'Redis' | 'PostgreSQL' {
+export function storeOfSuite(): 'SQLite' | 'Redis' | 'PostgreSQL' | 'shards' {
+  if (process.env.HIGHKIQ_TEST_SHARDS) return 'shards'
   if (process.env.HIGHKIQ_TEST_POSTGRES) return 'PostgreSQL'
   return process.env.HIGHKIQ_TEST_REDIS ? 'Redis' : 'SQLite'
 }
@@ -132,7 +133,8 @@ export function bench(options: HighkiqOptions & { query?: string } = {}): Bench 
   if (!url && query === '') url = database()
   if (!url) {
     const folder = mkdtempSync(join(tmpdir(), 'highkiq-engine-'))
-    url = `sqlite:${folder}/jobs.db${query}`
+    const urls = storeOfSuite() === 'shards' ? ['a', 'b'] : ['jobs']
+    url = urls.map((name) => `sqlite:${folder}/${name}.db${query}`).join(' ')
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   }
   const log = recorder()

@@ -57,6 +57,8 @@ export type PushItem = Destination & {
   once?: string
   unique?: { jid: string; claims: readonly UniqueClaim[] }
   maxLength?: number
+  /** A limit of the job. A sharded store stores the job where the slots of that limit are, so that the job hears of room at once. */
+  limit?: string
 }
 
 /** An item that was not stored, because a job holds the first of its locks that is held, or because its queue is full. */

@@ -1,0 +1,72 @@
+/** Job sets. Each is on all shards, and an entry stays on its shard when it moves. */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Entry, JobSetStore, SwapAnswer } from '../contract.ts'
+import { byBytes, jidIn, merged, type Shards } from './shards.ts'
+
+export class ShardedJobSetStore implements JobSetStore {
+  readonly #shards: Shards
+
+  constructor(shards: Shards) {
+    this.#shards = shards
+  }
+
+  readonly due: JobSetStore['due'] = async (set, now, limit) => {
+    const found = (await this.#shards.reachable((store) => store.jobSets.due(set, now, limit))).map(
+      ({ answer }) => answer,
+    )
+    const all = merged(
+      found.map(({ entries }) => entries),
+      compare,
+      Number.POSITIVE_INFINITY,
+    )
+    const nexts = [...all.slice(limit).map(({ score }) => score), ...found.flatMap(({ next }) => next ?? [])]
+    return { entries: all.slice(0, limit), next: nexts.length > 0 ? Math.min(...nexts) : null }
+  }
+
+  /** An entry does not say on which shard it is: probably on that of its jid, but a job with a lock or of a batch is elsewhere. */
+  readonly swap: JobSetStore['swap'] = async (set, swaps, now) =>
+    this.#shards.spreadTrying(
+      swaps,
+      ({ text }) => this.#shards.ofJob(jidIn(text)),
+      async (store, some, shard) => {
+        const answers = await store.jobSets.swap(set, some, now)
+        const moved = some.filter((_, i) => answers[i] === 'ok')
+        await this.#shards.clearElsewhere(shard, moved, now)
+        return answers
+      },
+      (answer): boolean => answer === 'gone',
+    ) as Promise<SwapAnswer[]>
+
+  readonly waitUntilDue: JobSetStore['waitUntilDue'] = async (ms, signal) => {
+    const ended = new AbortController()
+    const any = AbortSignal.any([signal, ended.signal])
+    const waits = this.#shards.all.map(({ store }) =>
+      // A shard that can't be reached must not end the wait at once.
+      store.jobSets.waitUntilDue(ms, any).catch(() => sleep(ms, undefined, { signal: any }).catch(() => {})),
+    )
+    await Promise.race(waits)
+    ended.abort()
+    await Promise.all(waits)
+  }
+
+  readonly size: JobSetStore['size'] = async (set) => {
+    const sizes = await this.#shards.each((store) => store.jobSets.size(set))
+    return sizes.reduce((sum, size) => sum + size, 0)
+  }
+
+  readonly page: JobSetStore['page'] = async (set, page) => {
+    const pages = await this.#shards.each((store) => store.jobSets.page(set, page))
+    return merged(pages, page.desc ? (a, b) => compare(b, a) : compare, page.limit)
+  }
+
+  /** Each shard keeps `max` entries. */
+  readonly prune: JobSetStore['prune'] = async (set, max, since, needle) => {
+    const removed = await this.#shards.reachable((store) => store.jobSets.prune(set, max, since, needle))
+    return removed.flatMap(({ answer }) => answer)
+  }
+}
+
+function compare(a: Entry, b: Entry): number {
+  return a.score - b.score || byBytes(a.text, b.text)
+}

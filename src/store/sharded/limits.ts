@@ -1,0 +1,140 @@
+/** Limits. The shard of a limit's name has its slots and its rate. A job that waits for room stays on its own shard. */
+
+import type { LimitAnswer, LimitRequest } from '../contract.ts'
+import { type LimitState, type LimitStore, type SetLimit, withoutKey } from '../contract.ts'
+import type { Shard, Shards } from './shards.ts'
+
+export class ShardedLimitStore implements LimitStore {
+  readonly #shards: Shards
+
+  constructor(shards: Shards) {
+    this.#shards = shards
+  }
+
+  // Each key of a limit has a shard of its own, so all shards have the numbers that were set.
+
+  readonly change: LimitStore['change'] = async (name, change) =>
+    (await this.#onEach((limits) => limits.change(name, change))).every(Boolean)
+  readonly reset: LimitStore['reset'] = async (name) =>
+    (await this.#onEach((limits) => limits.reset(name))).some(Boolean)
+  readonly add: LimitStore['add'] = async (limit) => (await this.#onEach((limits) => limits.add(limit))).every(Boolean)
+
+  readonly allSet: LimitStore['allSet'] = async () => {
+    const all = await this.#shards.reachable((store) => store.limits.allSet())
+    const byName = new Map<string, SetLimit>()
+    for (const one of all.flatMap(({ answer }) => answer)) if (!byName.has(one.name)) byName.set(one.name, one)
+    return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  /** The attempts whose limits are on one shard go to it in one call. */
+  readonly acquire: LimitStore['acquire'] = async (owner, requests) => {
+    const shardsOf = ({ limits }: LimitRequest) => new Set(limits.map(({ name }) => this.#shards.of(name)))
+    const together = requests.filter((request) => shardsOf(request).size === 1)
+    const answers = new Map<LimitRequest, LimitAnswer>()
+    const found = await this.#shards.spread(
+      together,
+      (request) => [...shardsOf(request)][0] as Shard,
+      (store, some) => store.limits.acquire(owner, some),
+    )
+    for (const [i, request] of together.entries()) answers.set(request, found[i] as LimitAnswer)
+    for (const request of requests) {
+      if (!answers.has(request)) answers.set(request, await this.#acquire(owner, request))
+    }
+    return requests.map((request) => answers.get(request) as LimitAnswer)
+  }
+
+  /**
+   * Takes the slots of an attempt shard by shard. Without room on one it releases those of the others. A start of a rate can't be
+   * given back, so limits with slots alone come first.
+   */
+  async #acquire(owner: string, { ticket, limits }: LimitRequest): Promise<LimitAnswer> {
+    const ofSlots = limits.filter(({ count }) => count === 0)
+    const ofRates = limits.filter(({ count }) => count > 0)
+    const groups = [...this.#shards.group([...ofSlots, ...ofRates], ({ name }) => this.#shards.of(name))]
+    const slots = new Map<(typeof limits)[number], number>()
+    let ms = 0
+    for (const [n, [{ store }, some]] of groups.entries()) {
+      const [answer] = (await store.limits.acquire(owner, [{ ticket, limits: some }])) as [LimitAnswer]
+      if (answer.over !== null) {
+        const taken = groups.slice(0, n).flatMap(([, before]) => before)
+        await Promise.all(taken.map(({ name }) => this.release({ limit: name, owner, ticket })))
+        return {
+          ...answer,
+          over: limits.indexOf(some[answer.over] as (typeof limits)[number]),
+          ...slotsIn(answer, some, limits),
+        }
+      }
+      ms = Math.max(ms, answer.ms)
+      for (const [i, limit] of some.entries()) slots.set(limit, answer.slots?.[i] ?? limit.max)
+    }
+    const areOwn = limits.every((limit) => slots.get(limit) === limit.max)
+    return { over: null, ms, ...(!areOwn && { slots: limits.map((limit) => slots.get(limit) as number) }) }
+  }
+
+  readonly release: LimitStore['release'] = (slot) => this.#shards.of(slot.limit).store.limits.release(slot)
+
+  readonly due: LimitStore['due'] = async (n) => {
+    const all = await this.#shards.reachable((store) => store.limits.due(n))
+    const rooms = new Map<string, number>()
+    for (const { name, room } of all.flatMap(({ answer }) => answer.limits))
+      rooms.set(name, (rooms.get(name) ?? 0) + room)
+    const nexts = all.flatMap(({ answer }) => answer.nextMs ?? [])
+    return {
+      limits: [...rooms].map(([name, room]) => ({ name, room })),
+      nextMs: nexts.length > 0 ? Math.min(...nexts) : null,
+    }
+  }
+
+  readonly postpone: LimitStore['postpone'] = async (names, ms) => {
+    await this.#shards.reachable((store) => store.limits.postpone(names, ms))
+  }
+
+  readonly releaseOrphanedSlots: LimitStore['releaseOrphanedSlots'] = async () => {
+    await this.#shards.reachable((store) => store.limits.releaseOrphanedSlots())
+  }
+
+  readonly list: LimitStore['list'] = async () => {
+    const byName = new Map<string, LimitState>()
+    for (const one of (await this.#onEach((limits) => limits.list())).flat()) {
+      const before = byName.get(one.name)
+      byName.set(one.name, before ? sumOf(before, one) : one)
+    }
+    const inUse = new Set([...byName.values()].filter(isInUse).map(({ name }) => withoutKey(name)))
+    return [...byName.values()]
+      .filter((one) => isInUse(one) || !inUse.has(one.name))
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  #onEach<T>(call: (limits: LimitStore) => Promise<T>): Promise<T[]> {
+    return this.#shards.each((store) => call(store.limits))
+  }
+}
+
+function isInUse({ used, waiting, code }: LimitState): boolean {
+  return used > 0 || waiting > 0 || code !== undefined
+}
+
+function sumOf(a: LimitState, b: LimitState): LimitState {
+  const known = isInUse(a) ? a : b
+  const times = [a.roomMs, b.roomMs].flatMap((ms) => ms ?? [])
+  return {
+    ...known,
+    used: a.used + b.used,
+    waiting: a.waiting + b.waiting,
+    roomMs: times.length > 0 ? Math.max(...times) : null,
+  }
+}
+
+/** Returns the slots of all limits of an attempt, if the answer has them for some. */
+function slotsIn(
+  answer: LimitAnswer,
+  some: LimitRequest['limits'],
+  limits: LimitRequest['limits'],
+): Pick<LimitAnswer, 'slots'> {
+  if (!answer.slots) return {}
+  return {
+    slots: limits.map((limit) =>
+      some.includes(limit) ? (answer.slots?.[some.indexOf(limit)] ?? limit.max) : limit.max,
+    ),
+  }
+}

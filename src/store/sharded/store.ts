@@ -1,0 +1,96 @@
+import { HighkiqError } from '../../job/errors.ts'
+import type { Finding, Store } from '../contract.ts'
+import { ShardedBatchStore } from './batches.ts'
+import { ShardedCancellationStore } from './cancellations.ts'
+import { ShardedCronStore } from './crons.ts'
+import { ShardedJobEventStore } from './events.ts'
+import { ShardedJobSetStore } from './job-sets.ts'
+import { ShardedJobStore } from './jobs.ts'
+import { ShardedLimitStore } from './limits.ts'
+import { ShardedMetricStore } from './metrics.ts'
+import { ShardedOrderedStore } from './ordered.ts'
+import { ShardedResultStore } from './results.ts'
+import { ShardedSearchStore } from './search.ts'
+import { Shards } from './shards.ts'
+import { ShardedTaskStore } from './tasks.ts'
+import { ShardedTransferStore } from './transfers.ts'
+import { ShardedUniqueStore } from './unique.ts'
+import { ShardedWorkerStore } from './workers.ts'
+
+/** The name under which each shard stores its number. */
+const NUMBER = 'shard'
+
+/**
+ * Several stores that are one. Each job is on one of them, and each step of a job changes that one alone, so a shard that can't be
+ * reached stops only its own jobs. What must be together has one shard, by the slot of its name: the rows of a task, the members of a
+ * batch, the jobs of a lock, an ordered queue, a cron entry, the slots of a limit. All other jobs are spread by their jids.
+ */
+export class ShardedStore implements Store {
+  readonly isSharded = true
+  readonly kind: string
+  readonly url: string
+  readonly maxConcurrentCalls: number
+  readonly jobs: ShardedJobStore
+  readonly workers: ShardedWorkerStore
+  readonly jobSets: ShardedJobSetStore
+  readonly search: ShardedSearchStore
+  readonly cancellations: ShardedCancellationStore
+  readonly tasks: ShardedTaskStore
+  readonly ordered: ShardedOrderedStore
+  readonly crons: ShardedCronStore
+  readonly limits: ShardedLimitStore
+  readonly events: ShardedJobEventStore
+  readonly unique: ShardedUniqueStore
+  readonly batches: ShardedBatchStore
+  readonly metrics: ShardedMetricStore
+  readonly results: ShardedResultStore
+  readonly transfers: ShardedTransferStore
+  readonly #shards: Shards
+
+  /** @param stores at least two, always the same ones in the same order */
+  constructor(stores: readonly Store[]) {
+    const shards = new Shards(stores)
+    this.#shards = shards
+    this.kind = [...new Set(stores.map(({ kind }) => kind))].join('+')
+    this.url = stores.map(({ url }) => url).join(' ')
+    this.maxConcurrentCalls = Math.max(...stores.map(({ maxConcurrentCalls }) => maxConcurrentCalls))
+    this.jobs = new ShardedJobStore(shards)
+    this.jobSets = new ShardedJobSetStore(shards)
+    this.search = new ShardedSearchStore(shards)
+    this.cancellations = new ShardedCancellationStore(shards)
+    this.workers = new ShardedWorkerStore(shards, this.cancellations.versions)
+    this.tasks = new ShardedTaskStore(shards)
+    this.ordered = new ShardedOrderedStore(shards)
+    this.crons = new ShardedCronStore(shards)
+    this.limits = new ShardedLimitStore(shards)
+    this.events = new ShardedJobEventStore(shards)
+    this.unique = new ShardedUniqueStore(shards)
+    this.batches = new ShardedBatchStore(shards)
+    this.metrics = new ShardedMetricStore(shards)
+    this.results = new ShardedResultStore(shards)
+    this.transfers = new ShardedTransferStore(shards)
+  }
+
+  /** Also checks that each shard is where it was. @throws STORE_UNUSABLE when the shards are others, or in another order */
+  async open(): Promise<void> {
+    const count = this.#shards.all.length
+    await this.#shards.reachable(async (store, { index }) => {
+      await store.open()
+      const number = `${index + 1} of ${count}`
+      const stored = await store.results.secret(NUMBER, number)
+      if (stored === number) return
+      throw new HighkiqError(
+        'STORE_UNUSABLE',
+        `${store.url} is shard ${stored}, not ${number}: name the shards always in the same order; their number can't change`,
+      )
+    })
+  }
+
+  async diagnose(): Promise<Finding[]> {
+    return (await this.#shards.each(async (store) => (await store.diagnose?.()) ?? [])).flat()
+  }
+
+  async close(): Promise<void> {
+    await this.#shards.each((store) => store.close())
+  }
+}

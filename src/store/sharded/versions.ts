@@ -1,0 +1,51 @@
+/** Numbers that grow, each of which stands for one number of every shard. They are valid in this process only. */
+
+/** So many numbers are remembered. */
+const KEPT = 10_000
+
+export class Versions {
+  readonly #byKey = new Map<string, number>()
+  readonly #byNumber = new Map<number, readonly number[]>()
+  #newest: readonly number[]
+  #last = 0
+
+  constructor(shards: number) {
+    this.#newest = Array.from({ length: shards }, () => 0)
+  }
+
+  /** Returns the number of these numbers of shards; a new one is greater than all before. All zeros are 0. */
+  numberOf(numbers: readonly number[]): number {
+    if (numbers.every((number) => number === 0)) return 0
+    const key = numbers.join()
+    const known = this.#byKey.get(key)
+    if (known !== undefined) return known
+    const number = ++this.#last
+    this.#byKey.set(key, number)
+    this.#byNumber.set(number, numbers)
+    if (this.#byNumber.size > KEPT) this.#forgetOldest()
+    return number
+  }
+
+  /** Does the same for numbers of some shards; the others have the newest ones that are known. */
+  numberWith(numbers: ReadonlyMap<number, number>): number {
+    this.#newest = this.#newest.map((number, index) => numbers.get(index) ?? number)
+    return this.numberOf(this.#newest)
+  }
+
+  /** Returns the numbers of the shards; undefined: the number is from another process, or forgotten. */
+  of(number: number): readonly number[] | undefined {
+    return number === 0 ? this.#newest.map(() => 0) : this.#byNumber.get(number)
+  }
+
+  /** Returns the first number whose number of this shard is at least this one; the next new one if there is none. */
+  firstWith(index: number, least: number): number {
+    for (const [number, numbers] of this.#byNumber) if ((numbers[index] as number) >= least) return number
+    return this.#last + 1
+  }
+
+  #forgetOldest(): void {
+    const [[number, numbers]] = this.#byNumber as unknown as [[number, readonly number[]]]
+    this.#byNumber.delete(number)
+    this.#byKey.delete(numbers.join())
+  }
+}
