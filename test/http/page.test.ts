@@ -241,7 +241,7 @@ suiteWith([chromium], 'in a browser', () => {
     await send('sku,row key\na,mine\n')
     await news.getByText('Строка 2, столбец «row key»: по этому столбцу строки различаются.').waitFor()
     await send('sku,row key\n"a,mine\n')
-    await news.getByText('Ошибка в строке 2.').waitFor()
+    await news.getByText('Строка 2, столбец 1').waitFor()
     await send('', 'empty.csv')
     await news.getByText('Сохраните его как CSV или XLSX и отправьте ещё раз.').waitFor()
     expect(await news.innerText()).not.toMatch(/[a-z]{4}/)
