@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { BusinessFailure } from 'highkiq'
+import * as v from 'valibot'
 import { expect, test } from 'vitest'
 import { until } from '../engine/bench.ts'
 import { inBrowser } from './browser.ts'
@@ -49,6 +50,27 @@ inBrowser('the rejected rows of a task', (open) => {
     await shown(1)
     await page.locator('#rows select').selectOption('Rejected rows')
     await shown(4)
+  })
+
+  test('rows that the import refused and rows that failed show their values', async () => {
+    const { page, hq, work, go } = await open('/tasks')
+    const job = hq.job('ImportPrice', { retry: false }, async (_ctx, { sku }: Row) => {
+      throw new BusinessFailure('unknown', { code: 'unknown', field: sku })
+    })
+    const validate = v.object({ sku: v.string(), price: v.pipe(v.string(), v.nonEmpty()) })
+    const file = Buffer.from('Article,Cost\na-1,\na-2,5\n')
+    const task = await hq.tasks.import(job, file, {
+      format: 'csv',
+      columns: { Article: 'sku', Cost: 'price' },
+      validate,
+    })
+    await work()
+    await task.wait({ every: 10 })
+    await go(`/tasks/${task.id}`)
+    const rows = page.getByRole('table', { name: 'Rows' }).locator('tbody tr')
+    const values = (row: number) => rows.nth(row).locator('.field-cell').allTextContents()
+    await expect.poll(() => values(0)).toEqual(['a-1', ''])
+    expect(await values(1)).toEqual(['sku: a-2', 'price: 5'])
   })
 
   test('a row that another person has retried meanwhile does not count as retried', async () => {

@@ -113,11 +113,11 @@ function columnsOf(rows: readonly TaskEvent[], linkTo: (jid: string) => string):
       cell: ({ number: n, index, jid }) => <a href={linkTo(jid)}>{number(n ?? index + 1)}</a>,
     },
     { name: 'status', title: t('tasks.state'), class: 'hide-s', cell: ({ status }) => <Status status={status} /> },
-    ...fields.map((field) => ({
+    ...fields.map((field, nth) => ({
       name: `field ${field}`,
       title: <bdi>{field}</bdi>,
       class: 'hide-m field-cell',
-      cell: ({ args }: TaskEvent) => <bdi class="cut block">{shown(fieldOf(args, field))}</bdi>,
+      cell: ({ args }: TaskEvent) => <Field args={args} fields={fields} nth={nth} />,
     })),
     {
       name: 'reason',
@@ -125,7 +125,11 @@ function columnsOf(rows: readonly TaskEvent[], linkTo: (jid: string) => string):
       class: 'max',
       cell: ({ messages, code, args, status, deferredUntil }) => (
         <>
-          {fields[0] !== undefined && <bdi class="only-s cut b">{shown(fieldOf(args, fields[0]))}</bdi>}
+          {fields[0] !== undefined && (
+            <span class="only-s b">
+              <Field args={args} fields={fields} nth={0} />
+            </span>
+          )}
           <bdi class="cut block">{lastMessageText(messages) ?? '–'}</bdi>
           {code !== null && (
             <span class="sub cut">
@@ -145,16 +149,31 @@ function columnsOf(rows: readonly TaskEvent[], linkTo: (jid: string) => string):
   ]
 }
 
-/** Returns the first fields of rows that are objects, or the first arguments of others. */
-function fieldsOf(rows: readonly TaskEvent[]): string[] {
-  const row = rows.find(({ args }) => args !== null)?.args ?? []
-  const [first] = row
-  return Object.keys(isObject(first) ? first : { ...row }).slice(0, FIELDS)
+/**
+ * Shows the nth of these fields. A row that the import refused has the columns of the file, and the others have the fields
+ * that these became. So a row without any of these fields shows its own first ones with their names.
+ */
+function Field({ args, fields, nth }: { args: unknown[] | null; fields: readonly string[]; nth: number }) {
+  const row = membersOf(args)
+  const isOther = !fields.some((field) => Object.hasOwn(row, field))
+  const field = (isOther ? Object.keys(row) : fields)[nth]
+  return (
+    <bdi class="cut block">
+      {isOther && field !== undefined && <span class="dim">{field}: </span>}
+      {shown(field === undefined ? undefined : row[field])}
+    </bdi>
+  )
 }
 
-function fieldOf(args: unknown[] | null, field: string): unknown {
-  if (args === null) return undefined
-  return isObject(args[0]) ? args[0][field] : args[Number(field)]
+/** Returns the first fields of the first row that has some. */
+function fieldsOf(rows: readonly TaskEvent[]): string[] {
+  return Object.keys(membersOf(rows.find(({ args }) => args !== null)?.args ?? null)).slice(0, FIELDS)
+}
+
+/** Returns the members of a row that is an object, or the arguments of another by their places. */
+function membersOf(args: unknown[] | null): Record<string, unknown> {
+  const [first] = args ?? []
+  return isObject(first) ? first : { ...args }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
