@@ -168,6 +168,16 @@ inBrowser('busy', (open) => {
     await expect.poll(() => processes.count()).toBe(25)
     expect(await processes.first().textContent()).toContain('web-59:1:a')
     await processes.first().getByText('rack-4').waitFor()
+    // The running jobs are below the processes, one click away.
+    const filter = page.getByPlaceholder('Class, jid or argument')
+    const isSeen = async () => {
+      const [box, { height }] = [await filter.boundingBox(), page.viewportSize() ?? { height: 0 }]
+      return box !== null && box.y > 0 && box.y + box.height < height
+    }
+    await page.getByText('1–50 of 600').waitFor()
+    expect(await isSeen()).toBe(false)
+    await page.getByRole('link', { name: 'Running now' }).click()
+    await expect.poll(isSeen).toBe(true)
     await page.getByRole('button', { name: 'Show all 60 processes' }).click()
     await expect.poll(() => processes.count()).toBe(60)
     await page.getByLabel('Process, label or queue').fill('rack-3')
@@ -194,7 +204,11 @@ inBrowser('busy', (open) => {
     expect(new URL(page.url()).searchParams.get('seconds')).toBe('480')
     await running.getByText('t50').waitFor()
     await running.getByRole('button', { name: 'Cancel…' }).click()
+    await page.getByRole('dialog').getByText('Export [500] jid-500').waitFor()
+    // Only the queue of the job is searched, whatever the number of queues.
+    const request = page.waitForRequest((sent) => sent.method() === 'DELETE')
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel the job' }).click()
+    expect(new URL((await request).url()).search).toBe('?queue=mail')
     await page.getByText('jid-500 is asked to stop').waitFor()
 
     // The load of a process leads to its jobs.

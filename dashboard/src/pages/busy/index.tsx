@@ -35,6 +35,8 @@ export default function Busy() {
         facts={[
           data && t('overview.facts.processes', { n: data.length }),
           data && <Slots concurrency={sum('concurrency')} orderedConcurrency={sum('orderedConcurrency')} />,
+          // Many processes stand before the running jobs.
+          data && now !== undefined && data.length > 1 && <a href="#running">{t('busy.running')}</a>,
         ]}
       />
       <section class="panel list">
@@ -96,7 +98,7 @@ function RunningList() {
   const isUnreported = (liveStats.value?.stats.busy ?? 0) > 0
   const before = query.back === undefined ? 0 : query.back.split('\n').length * SHOWN
   return (
-    <section class="panel list section">
+    <section class="panel list section" id="running">
       <header>
         <h2>{t('busy.running')}</h2>
       </header>

@@ -81,15 +81,17 @@ function progressOf({ progress }: RunningJob) {
   return progress ? <Progress progress={progress} /> : <span class="dim">–</span>
 }
 
-async function cancel({ jid, class: name }: RunningJob, reload: () => Promise<void>): Promise<void> {
+async function cancel({ jid, class: name, queue, preview }: RunningJob, reload: () => Promise<void>): Promise<void> {
   const yes = await confirm({
     title: t('busy.cancelTitle', { class: visible(name) }),
     body: t('busy.cancelBody'),
-    parts: [{ name: visible(`${name} ${jid}`), count: 1 }],
+    parts: [{ name: visible(`${name} ${preview} ${jid}`), count: 1 }],
     act: t('busy.cancel'),
     keep: t('task.keepRunning'),
   })
   if (!yes) return
-  await reportOutcome(sendRequest('DELETE', `/jobs/${encoded(jid)}`), () => t('busy.cancelled', { jid }))
+  // The server need not search the other queues, which may be thousands.
+  const cancelled = sendRequest('DELETE', `/jobs/${encoded(jid)}`, undefined, { queue })
+  await reportOutcome(cancelled, () => t('busy.cancelled', { jid }))
   await reload()
 }
