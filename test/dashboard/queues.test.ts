@@ -161,6 +161,19 @@ inBrowser('queues', (open) => {
     await expect.poll(() => rows.first().textContent()).toContain('q007')
   })
 
+  test('waits above the largest bucket are shown as at least its limit', async () => {
+    const { page } = await open('/queues/images', {
+      before: async ({ hq, clock }) => {
+        await hq.push({ class: 'Resize', args: [], queue: 'images' })
+        const histogram = Array.from({ length: 26 }, (_, bucket) => (bucket === 25 ? 50 : 0))
+        const waits = [{ queue: 'images', ms: 50 * 3_600_000, histogram }]
+        await hq.store.metrics.record({ source: 'a', number: 1, at: clock.now() - 120_000, jobs: [], waits })
+      },
+    })
+    await page.getByText('≥ 5 min 35 s').waitFor()
+    await page.getByText('half 5 min 35 s or longer, last 1 hour').waitFor()
+  })
+
   test('the page of a queue says what is in it, since when, who serves it and what takes long', async () => {
     const { page } = await open('/queues', {
       before: async ({ hq, clock }) => {

@@ -18,6 +18,7 @@ export const queues = {
   'queues.outWhat': 'average of 5 minutes',
   'queues.waited': 'Waited, 95%',
   'queues.waitedHalf': 'half under {time}, last {hours}',
+  'queues.waitedHalfOver': 'half {time} or longer, last {hours}',
   'queues.waitedNone': 'No run in the last {hours}',
   'queues.classes': 'What is in it',
   'queues.classesOf': { one: 'of the next {n} job', other: 'of the next {n} jobs' },

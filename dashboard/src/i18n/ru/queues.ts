@@ -24,6 +24,7 @@ export const queues: TextsOf<typeof english> = {
   'queues.outWhat': 'среднее за 5 минут',
   'queues.waited': 'Ждали, 95%',
   'queues.waitedHalf': 'половина – до {time}, за {hours}',
+  'queues.waitedHalfOver': 'половина – {time} и дольше, за {hours}',
   'queues.waitedNone': 'За {hours} ничего не выполнялось',
   'queues.classes': 'Что в очереди',
   'queues.classesOf': {

@@ -19,6 +19,7 @@ export const queues: TextsOf<typeof english> = {
   'queues.outWhat': '最近 5 分钟平均',
   'queues.waited': '等待时间（95%）',
   'queues.waitedHalf': '最近 {hours}半数少于 {time}',
+  'queues.waitedHalfOver': '最近 {hours}半数不少于 {time}',
   'queues.waitedNone': '最近 {hours}没有运行',
   'queues.classes': '队列内容',
   'queues.classesOf': { other: '接下来的 {n} 个作业中' },

@@ -41,10 +41,16 @@ export function Figures({ queue, waits, hours }: FiguresProps) {
           {t('queues.outWhat')}
           {came != null && <span class="block">{t('queues.in', { n: rate(came) })}</span>}
         </Tile>
-        <Tile label={t('queues.waited')} value={waits?.p95 == null ? '–' : duration(waits.p95)}>
+        <Tile
+          label={t('queues.waited')}
+          value={waits?.p95 == null ? '–' : `${waits.p95 < LONGEST ? '' : '≥ '}${duration(waits.p95)}`}
+        >
           {waits?.p50 == null
             ? t('queues.waitedNone', { hours })
-            : t('queues.waitedHalf', { time: duration(waits.p50), hours })}
+            : t(waits.p50 < LONGEST ? 'queues.waitedHalf' : 'queues.waitedHalfOver', {
+                time: duration(waits.p50),
+                hours,
+              })}
         </Tile>
         <Tile label={t('queues.slots')} value={number(slots)}>
           {t('overview.facts.processes', { n: servedBy.length })}
@@ -58,6 +64,8 @@ export function Figures({ queue, waits, hours }: FiguresProps) {
   )
 }
 
+/** The limit of the last bucket of waits, in seconds. Of longer waits only this limit is known. */
+const LONGEST = 335
 /** The minutes whose average is the rate of runs. */
 const MINUTES = 5
 
