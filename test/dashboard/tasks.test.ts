@@ -467,7 +467,11 @@ inBrowser('tasks', (open) => {
     // Nothing covers the chart when the pointer has left it.
     await page.mouse.move(0, 0)
     await chart.locator('.readout').waitFor({ state: 'hidden' })
+    // A paused task does not end by itself, so it has no time left.
+    const estimate = page.locator('.hero').getByText(/^about /)
+    await estimate.waitFor()
     await hq.tasks.get(id).pause()
     await legend.waitFor({ state: 'detached' })
+    await estimate.waitFor({ state: 'detached' })
   })
 })

@@ -46,9 +46,10 @@ export function Hero({ task }: { task: TaskStatus }) {
   )
 }
 
-/** Shows the estimated time; for an ended task, the time that it took. */
-function Span({ task: { runAt, finishedAt, etaSeconds } }: { task: TaskStatus }) {
+/** Shows the estimated time, which a paused task does not have; for an ended task, the time that it took. */
+function Span({ task: { state, runAt, finishedAt, etaSeconds: estimate } }: { task: TaskStatus }) {
   const end = finishedAt === null ? null : new Date(finishedAt)
+  const etaSeconds = state === 'paused' ? null : estimate
   const left = etaSeconds === null ? null : new Date(serverNow() + etaSeconds * 1000)
   return end ? (
     <>
