@@ -171,7 +171,7 @@ export class BatchMaintenance extends Maintenance {
     } while (after)
   }
 
-  /** Sets the progress of batches to now that is far in the future. */
+  /** Sets the times of progress that are far in the future to now. */
   async #correctProgress(): Promise<void> {
     const { store, now } = this.#app
     const farAhead = { progressAt: now() + FAR_AHEAD_MS, bid: '' }

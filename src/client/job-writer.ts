@@ -77,7 +77,10 @@ export class JobWriter {
     return effects
   }
 
-  /** Returns the limit where a sharded store stores the job. The worker reports a key that can't be computed. */
+  /**
+   * Returns the limit by which a sharded store places the job; none if its key can't be computed, which the worker then
+   * reports.
+   */
   #limitOf({ class: name, wrapped = name, args }: Payload): Pick<PushItem, 'limit'> {
     const limit = this.#options.definition(wrapped)?.options.limit
     if (!limit) return {}

@@ -50,15 +50,18 @@ const WAIT_MS = 10_000
 const RETRY_MS = 500
 
 /**
- * The events of jobs, in the order in which they were recorded. A loop over it waits for further events. Each shard of a store has a
- * recording of its own: the events of two shards come in any order, and a loop begins after what `position` has returned, which has
- * a position in all of them, and not after an id.
+ * The events of jobs, in the order in which they were recorded. A loop over it waits for further events. Each shard of
+ * a store has its own recording, so events of two shards come in any order. To resume a loop over several shards, pass
+ * what `position` returned as `after`: the id of an event is a position in one shard only.
  */
 export class JobEvents implements AsyncIterable<JobEvent> {
   readonly #app: Pick<AppPort, 'store' | 'now'>
   readonly #options: JobEventsOptions
   #readers: readonly RecordingReader[] | undefined
-  /** The positions behind the last event of each reader that the loop has passed; undefined before the loop, or with one reader. */
+  /**
+   * For each reader, the position behind the last event that the loop has yielded. Undefined before the loop, or with
+   * one reader.
+   */
   #passed: Position[] | undefined
 
   /** @throws INVALID_OPTION */

@@ -176,7 +176,7 @@ export const STATUS = {
    */
   EXPORT_INCOMPLETE: 409,
   /**
-   * Another producer resumed this task, or the lease of this one ran out: it must stop adding rows.
+   * Another producer resumed this task, this one's lease ran out, or its row is in a later run: it must not add rows.
    * What to do: If the task is `interrupted`, resume the task. Otherwise do nothing: the other producer adds the rows.
    */
   TASK_TAKEN_OVER: 409,

@@ -141,8 +141,8 @@ export function newJid(): string {
 }
 
 /**
- * Returns 16 hex digits: the jids of the task's rows begin with them. A batch inside the batch `around` begins with the same three
- * digits, by which a store of several shards keeps them together.
+ * Returns a new id of 16 hex digits for a task or a batch. The jids of the task's rows begin with it. With the id of
+ * the batch `around`, the new id has the same first three digits, so that a sharded store keeps both on one shard.
  */
 export function newTaskId(around?: string): string {
   const id = randomBytes(8).toString('hex')

@@ -107,8 +107,8 @@ export interface QueueSizes {
   /** The length of a step in seconds: 60 or 600. */
   step: number
   /**
-   * The steps whose size is known, oldest first: that of the first moment of a minute, or the largest of these in ten
-   * minutes. There is no point for a time in which no worker ran.
+   * The steps with a known size, oldest first. In steps of a minute it is the size soon after the minute begins; in
+   * steps of ten minutes, the largest of these. A time without a running worker has no point.
    */
   points: { at: Date; size: number }[]
 }

@@ -20,7 +20,7 @@ export class QueueSizeRecorder extends Maintenance {
   readonly #tens: SizeWriter
   /** The minute that this process stored last. */
   #minute = 0
-  /** The ten minutes before which this process has stored all. */
+  /** This process has stored all spans of ten minutes before this one. */
   #ten = 0
 
   constructor(app: Pick<Engine, 'store' | 'now' | 'report'>, options: { lock?: LeaderLock } = {}) {
@@ -42,7 +42,10 @@ export class QueueSizeRecorder extends Maintenance {
     this.#ten = ten
   }
 
-  /** Stores the largest sizes of the spans before `ten` that have none: of the last one, or, in a new leader, of all. */
+  /**
+   * Stores the largest sizes of spans before `ten` that have none. It checks the last span; a new leader, or one after
+   * a pause, all that have minutes.
+   */
   async #rollUp(ten: number): Promise<void> {
     const { metrics } = this.#app.store
     const spans = timesUpTo(ten - TEN_MINUTES, 10, this.#ten === ten - TEN_MINUTES ? 1 : SPANS_OF_MINUTES)
@@ -89,8 +92,8 @@ const FIVE_MINUTES = 5 * MINUTE
 const FIVES = 12
 
 /**
- * Returns the largest sizes of queues in each five minutes of the last hour that is over, oldest first: of queues that had
- * jobs. Null: no worker ran, or not all sizes are known.
+ * Returns, for each queue that had jobs, its largest size in each five minutes of the last hour, oldest first. The five
+ * minutes under way are left out. Null: no worker ran, or the size is not known.
  */
 export async function sizesOfLastHour({ store }: Pick<AppPort, 'store'>, now: number): Promise<SizesOfHour> {
   const end = now - (now % FIVE_MINUTES)

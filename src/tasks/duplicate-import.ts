@@ -32,8 +32,9 @@ interface Claim {
  * Claims the bytes of a file for a task that is about to be created. With `allowDuplicate` it claims them even when an earlier
  * task has them.
  *
- * The clocks of two processes may differ, and may be set. So an import may lose its claim while it prepares its task: `confirm`
- * finds that out. A claim from far ahead of the own clock counts as gone, so that nobody waits until that time has come.
+ * The clocks of two processes may differ, and may be set. So another import may take over the claim while this one
+ * prepares its task, which `confirm` detects. A claim from far ahead of the own clock counts as gone, so that no import
+ * waits for that time.
  * @throws ALREADY_IMPORTED with the earlier task's id
  */
 export async function claimFile(store: ClaimStore, options: ClaimOptions): Promise<FileClaim> {

@@ -240,7 +240,8 @@ function asCorrected(
   // Otherwise the report would show the source of the old arguments.
   const source = row.source ?? (before === null ? undefined : (row.args[0] as object))
   const beside = source === undefined ? {} : { source: stringifyJson(source) }
-  // Arguments that are not new leave the row what it has added.
+  // Equal arguments are left out: with `args` the store sets the row's cursor to 0, and its handler would add rows
+  // again.
   const given = args === event.args ? {} : { args }
   return { index, ...given, ...beside, isDead: status === 'error' }
 }

@@ -99,8 +99,9 @@ export class TaskMaintenance extends Maintenance {
   }
 
   /**
-   * Cancels the rows of tasks on one page, once for each task: a walk repeats it, at its own pace, because it reads all rows of a
-   * task while one of them runs. Returns whether such tasks were found, and there may be more.
+   * Cancels the rows of the next page of cancelled tasks, once for each task. Only a walk, at its own pace, cancels
+   * them again, because it reads all rows of a task while one of them runs. Returns true when it cancelled rows and
+   * there may be more tasks.
    */
   async #continueCancelling(store: Store): Promise<boolean> {
     const { items, next } = await store.tasks.cancelling({ after: this.#after, limit: TASK_PAGE })
@@ -120,7 +121,7 @@ export class TaskMaintenance extends Maintenance {
     return false
   }
 
-  /** Sets the progress of tasks to now that is far in the future. */
+  /** Sets the times of progress that are far in the future to now. */
   async #correctProgress(store: Store): Promise<'done' | 'stopped'> {
     const time = this.#app.now() + FAR_AHEAD_MS
     for await (const { items } of pages((after) => store.tasks.ahead(time, { after, limit: TASK_PAGE }))) {
@@ -184,7 +185,10 @@ export class TaskMaintenance extends Maintenance {
     if (tasks.length > 0) yield tasks
   }
 
-  /** Lists all idle tasks. Of those that are being cancelled, which `tasks.idle` does not list, it cancels the rows before. */
+  /**
+   * Lists all idle tasks. `tasks.idle` does not list those that are being cancelled: this cancels their rows first, and
+   * lists those that are still idle.
+   */
   async *#idlePages(store: Store, before: number): AsyncGenerator<TaskRecord[]> {
     for await (const { items } of pages((after) => store.tasks.cancelling({ after, limit: TASK_PAGE }))) {
       for (const id of items) {
@@ -195,7 +199,10 @@ export class TaskMaintenance extends Maintenance {
     for await (const { items } of pages((after) => store.tasks.idle(before, { after, limit: TASK_PAGE }))) yield items
   }
 
-  /** Cancels the rows of a task, and returns the task if it is still idle. Of its rows, only those that were running are open. */
+  /**
+   * Cancels the rows of a task, and returns the task if it is still idle. Of its rows, only those that were running are
+   * open. Also corrects a time of progress that is far in the future.
+   */
   async #cancelIdle(store: Store, id: string, before: number): Promise<TaskRecord | undefined> {
     let idle: TaskRecord | undefined
     await this.#tasks.run(id, async () => {

@@ -120,7 +120,7 @@ onPostgres('the packs of a push', () => {
       expect(await rowsReadBy(client, 'pack', newest)).toBe(10)
     }))
 
-  test('are passed once by a fetch, as the jobs that were in them, while an open snapshot keeps them in their tables', () =>
+  test('once deleted, are read once by a fetch, as their jobs are, while an open snapshot keeps the rows', () =>
     withBench(postgres, async (t) => {
       await t.push('q', ...texts(t, 0, 999))
       const [reader, client] = [await t.connect(), await t.connect()]

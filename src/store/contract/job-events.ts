@@ -89,7 +89,10 @@ export function eventsAfter(
 }
 
 export interface JobEventStore {
-  /** The recordings of a store of several shards, which each have numbers of their own. Then `read` must be called on each of these. */
+  /**
+   * The recordings of a sharded store, one for each shard, each with its own numbers. Then `read` throws: call that of
+   * each recording.
+   */
   readonly parts?: readonly JobEventStore[]
   /**
    * Starts a recording, or extends it to RECORDING_SECONDS from now on. `keep`: how many of the newest events it keeps

@@ -122,8 +122,8 @@ export interface MetricStore {
   /** Returns the snapshots of the spans that begin at these times, oldest first. */
   snapshots(span: SnapshotSpan, times: readonly number[]): Promise<Snapshot[]>
   /**
-   * Stores a text with the sizes of queues for the minute, or the ten minutes, of a time, which keeps the first that it gets:
-   * a minute for 8 hours, ten minutes for 3 days. False: it has one already.
+   * Stores a text with the sizes of queues for the span of one or ten minutes that contains `at`. Returns false, and
+   * stores nothing, when the span has a text. The store keeps minutes for 8 hours, ten minutes for 3 days.
    */
   recordQueueSizes(span: 1 | 10, at: number, text: string): Promise<boolean>
   /** Returns the texts of the spans that begin at these times, oldest first. */

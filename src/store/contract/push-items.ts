@@ -6,8 +6,9 @@ import type { OrderedPush } from './ordered.ts'
 import type { TaskSpec } from './task-spec.ts'
 
 /**
- * The sets of jobs that are not in a queue, sorted by (score, text). Each job stays, also one that is pushed or moved there while
- * the set has the same text, byte for byte: its text then gets white space at its end, so that the texts differ. `limited:NAME` has the jobs that wait for room in a limit.
+ * The sets of jobs that are not in a queue, sorted by (score, text). When a set already has exactly the text of a job
+ * that is pushed or moved there, white space is appended to the new text, so both stay. `limited:NAME` has the jobs
+ * that wait for room in a limit.
  * `moving:ORIGIN:TASK` has the jobs of a frozen task that were in a queue (sorted by their order) or in another set.
  * `finished` has jobs that are done, for display; of those that end with the same text and score it keeps one.
  */
@@ -57,7 +58,10 @@ export type PushItem = Destination & {
   once?: string
   unique?: { jid: string; claims: readonly UniqueClaim[] }
   maxLength?: number
-  /** A limit of the job. A sharded store stores the job where the slots of that limit are, so that the job hears of room at once. */
+  /**
+   * A limit of the job. A sharded store stores the job on the shard of this limit, so that a slot that is freed starts
+   * it at once.
+   */
   limit?: string
 }
 

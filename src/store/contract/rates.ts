@@ -4,10 +4,10 @@
  * starts. A state from ahead of the clock, which was set back, or of a slower rate than now, is moved to the latest time that it
  * can mean.
  *
- * Behind it a state may have the word `called` and three numbers: the number of waiting jobs that were called (moved to their
- * queues, because there was room for them) and have not started; until when they count; and the time of the next check. Their room
- * is not given to other waiting jobs. When the limit is checked at another time, a called job may have ended without a start, and
- * they count no more.
+ * Behind it a state may have the word `called` and three numbers: how many waiting jobs were called, which means moved
+ * to their queues because there was room for them, and have not started; until when they count; and the time of the
+ * next check. Other waiting jobs do not get their room. After a check at any other time none of them counts, because
+ * one may have ended without a start.
  */
 
 import { type Limit, SLIDING_BUCKETS, SLOT_CHECK_MS, START_AHEAD_MS } from './limits.ts'

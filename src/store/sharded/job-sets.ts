@@ -24,7 +24,9 @@ export class ShardedJobSetStore implements JobSetStore {
     return { entries: all.slice(0, limit), next: nexts.length > 0 ? Math.min(...nexts) : null }
   }
 
-  /** An entry does not say on which shard it is: probably on that of its jid, but a job with a lock or of a batch is elsewhere. */
+  /**
+   * Tries the shard of an entry's jid first, then the others: a job with a lock, or of a batch, may be on any shard.
+   */
   readonly swap: JobSetStore['swap'] = async (set, swaps, now) =>
     this.#shards.spreadTrying(
       swaps,

@@ -44,8 +44,8 @@ export class ShardedLimitStore implements LimitStore {
   }
 
   /**
-   * Takes the slots of an attempt shard by shard. Without room on one it releases those of the others. A start of a rate can't be
-   * given back, so limits with slots alone come first.
+   * Acquires the slots of an attempt shard by shard. When one shard has no room, it releases the slots on the shards
+   * before. A start of a rate can't be released, so limits without a rate come first.
    */
   async #acquire(owner: string, { ticket, limits }: LimitRequest): Promise<LimitAnswer> {
     const ofSlots = limits.filter(({ count }) => count === 0)

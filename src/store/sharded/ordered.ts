@@ -5,7 +5,7 @@ import type { Shards } from './shards.ts'
 
 export class ShardedOrderedStore implements OrderedStore {
   readonly #shards: Shards
-  /** Updates that came with another one, by owner: later waits return them. */
+  /** When several shards return an update at once, the later ones, by owner: the next calls of `wait` return them. */
   readonly #updates = new Map<string, ShardUpdate[]>()
 
   constructor(shards: Shards) {

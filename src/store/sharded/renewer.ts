@@ -25,7 +25,10 @@ export async function openRenewer({ renewers }: { renewers: readonly Renewer[] }
   }
 }
 
-/** Renews the leases of an owner. False: one is lost. A shard that can't be reached is left out, if another one can. */
+/**
+ * Renews the leases of an owner on all shards. Resolves with false when it has lost one. Leaves out shards that can't
+ * be reached; rejects if none can.
+ */
 export async function renewAll(renewals: readonly (() => Promise<boolean>)[]): Promise<boolean> {
   const answers = await Promise.allSettled(renewals.map((renew) => renew()))
   const failures = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))

@@ -56,7 +56,10 @@ export class Shards {
     return this.all[0] as Shard
   }
 
-  /** @param index of a shard; any other number stands for the first one, which knows nothing of the text that had it */
+  /**
+   * Returns the shard with this index. For any other number it returns the first one, which does not know the ticket or
+   * cursor with that number.
+   */
   at(index: number): Shard {
     return this.all[index] ?? this.first
   }
@@ -71,7 +74,7 @@ export class Shards {
     return this.of(keyOf(item))
   }
 
-  /** Returns the shard of a job: the one whose worker runs it here, or that of its jid. */
+  /** Returns the shard from which a worker of this process fetched the job, else the shard of its jid. */
   ofJob(jid: string): Shard {
     return this.running.get(jid) ?? this.of(jid)
   }
@@ -85,7 +88,10 @@ export class Shards {
     })
   }
 
-  /** Does the same, and leaves out the shards that can't be reached. Rejects if none can. */
+  /**
+   * Calls all shards, and resolves with the answers of those that can be reached. Rejects if none can, or if one throws
+   * any other error.
+   */
   async reachable<T>(call: (store: Store, shard: Shard) => Promise<T>): Promise<{ shard: Shard; answer: T }[]> {
     const answers = await Promise.allSettled(this.all.map((shard) => call(shard.store, shard)))
     const failures = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))

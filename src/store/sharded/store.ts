@@ -21,9 +21,10 @@ import { ShardedWorkerStore } from './workers.ts'
 const NUMBER = 'shard'
 
 /**
- * Several stores that are one. Each job is on one of them, and each step of a job changes that one alone, so a shard that can't be
- * reached stops only its own jobs. What must be together has one shard, by the slot of its name: the rows of a task, the members of a
- * batch, the jobs of a lock, an ordered queue, a cron entry, the slots of a limit. All other jobs are spread by their jids.
+ * Several stores, the shards, that work as one store. Each job is on one shard, and each step of a job changes only
+ * that shard. While a shard can't be reached, steps of workers wait for its answer, so other jobs are slow. These are together on one shard, by the slot of
+ * their name: the rows of a task, the members of a batch, the jobs of a lock, an ordered queue, a cron entry, the slots
+ * of a limit. All other jobs are spread by their jids.
  */
 export class ShardedStore implements Store {
   readonly isSharded = true

@@ -1,4 +1,7 @@
-/** Transfers from the shards, and of tasks and ordered queues to them. Pages of jobs go to one shard each, and not to the sharded store. */
+/**
+ * Transfers: tasks and ordered queues move from and to a sharded store, pages of jobs only from it or to one of its
+ * shards.
+ */
 
 import { invalidOption } from '../../job/errors.ts'
 import type {

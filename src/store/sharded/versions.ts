@@ -1,4 +1,6 @@
-/** Numbers that grow, each of which stands for one number of every shard. They are valid in this process only. */
+/**
+ * Maps a list with one number of each shard to a single number that grows. The numbers are valid in this process only.
+ */
 
 /** So many numbers are remembered. */
 const KEPT = 10_000
@@ -26,7 +28,7 @@ export class Versions {
     return number
   }
 
-  /** Does the same for numbers of some shards; the others have the newest ones that are known. */
+  /** Returns the number for new numbers of some shards; the other shards keep the newest numbers that are known. */
   numberWith(numbers: ReadonlyMap<number, number>): number {
     this.#newest = this.#newest.map((number, index) => numbers.get(index) ?? number)
     return this.numberOf(this.#newest)

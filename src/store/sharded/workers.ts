@@ -67,7 +67,10 @@ export class ShardedWorkerStore implements WorkerStore {
     return this.#answerOf(owner, request, kept, answers)
   }
 
-  /** Each shard fetches as many jobs as end there, so that all stay busy; the next one in the row fetches the rest. */
+  /**
+   * Each shard fetches as many jobs as the step settles there, so that all stay busy. One shard, each time the next,
+   * fetches the rest.
+   */
   #partsOf({ started, settlements }: SettleAndFetch, wanted: number): Map<Shard, Part> {
     const parts = new Map<Shard, Part>()
     const partOf = (ticket: string) => this.#partAt(parts, readPrefixed(ticket).index)

@@ -79,7 +79,7 @@ export const jobSets: Case[] = [
     },
   },
   {
-    name: 'of equal texts that are pushed to a set each stays, together and one by one, also with another time',
+    name: 'jobs with equal texts that are pushed to a set all stay, together and one by one, also with another time',
     async run(t) {
       const text = t.job(1)
       const item = (score: number) => ({ to: 'schedule', text, score }) as const

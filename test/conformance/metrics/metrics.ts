@@ -186,7 +186,7 @@ export const metrics: Case[] = [
     },
   },
   {
-    name: 'the first sizes of queues of a minute and of ten minutes are kept, each on its own, of several callers',
+    name: 'of several callers, the first one stores the sizes of queues of a minute, and of ten minutes',
     shared: true,
     async run(t) {
       const other = await t.another()
