@@ -241,9 +241,9 @@ suiteWith([chromium], 'in a browser', () => {
     await send('sku,row key\na,mine\n')
     await news.getByText('Строка 2, столбец «row key»: по этому столбцу строки различаются.').waitFor()
     await send('sku,row key\n"a,mine\n')
-    await news.getByText('Строка 2, столбец 1').waitFor()
+    await news.getByText('Строка 2, столбец A: кавычка (") открыта и не закрыта.').waitFor()
     await send('', 'empty.csv')
-    await news.getByText('Сохраните его как CSV или XLSX и отправьте ещё раз.').waitFor()
+    await news.getByText('Файл пуст: нужна строка заголовка с названиями столбцов.').waitFor()
     expect(await news.innerText()).not.toMatch(/[a-z]{4}/)
   })
 
