@@ -36,6 +36,6 @@ export class ShardedJobEventStore implements JobEventStore {
 
   /** Numbers of several recordings are not one number: `parts` are read one by one. */
   readonly read: JobEventStore['read'] = () => {
-    throw new Error('the recordings of shards are read one by one')
+    throw new Error('a sharded store has several recordings: call read of each of its parts')
   }
 }

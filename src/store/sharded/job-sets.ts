@@ -1,7 +1,7 @@
 /** Job sets. Each is on all shards, and an entry stays on its shard when it moves. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Entry, JobSetStore, SwapAnswer } from '../contract.ts'
+import type { Entry, JobSetStore, Swap, SwapAnswer } from '../contract.ts'
 import { byBytes, jidIn, merged, type Shards } from './shards.ts'
 
 export class ShardedJobSetStore implements JobSetStore {
@@ -27,18 +27,18 @@ export class ShardedJobSetStore implements JobSetStore {
   /**
    * Tries the shard of an entry's jid first, then the others: a job with a lock, or of a batch, may be on any shard.
    */
-  readonly swap: JobSetStore['swap'] = async (set, swaps, now) =>
-    this.#shards.spreadTrying(
+  readonly swap: JobSetStore['swap'] = (set, swaps, now) =>
+    this.#shards.spread<Swap, SwapAnswer>(
       swaps,
       ({ text }) => this.#shards.ofJob(jidIn(text)),
       async (store, some, shard) => {
         const answers = await store.jobSets.swap(set, some, now)
         const moved = some.filter((_, i) => answers[i] === 'ok')
-        await this.#shards.clearElsewhere(shard, moved, now)
+        await this.#shards.withdrawElsewhere(shard, moved, now)
         return answers
       },
-      (answer): boolean => answer === 'gone',
-    ) as Promise<SwapAnswer[]>
+      (answer) => answer === 'gone',
+    )
 
   readonly waitUntilDue: JobSetStore['waitUntilDue'] = async (ms, signal) => {
     const ended = new AbortController()

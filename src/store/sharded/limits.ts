@@ -1,7 +1,14 @@
 /** Limits. The shard of a limit's name has its slots and its rate. A job that waits for room stays on its own shard. */
 
-import type { LimitAnswer, LimitRequest } from '../contract.ts'
-import { type LimitState, type LimitStore, type SetLimit, withoutKey } from '../contract.ts'
+import {
+  type Limit,
+  type LimitAnswer,
+  type LimitRequest,
+  type LimitState,
+  type LimitStore,
+  type SetLimit,
+  withoutKey,
+} from '../contract.ts'
 import type { Shard, Shards } from './shards.ts'
 
 export class ShardedLimitStore implements LimitStore {
@@ -51,24 +58,23 @@ export class ShardedLimitStore implements LimitStore {
     const ofSlots = limits.filter(({ count }) => count === 0)
     const ofRates = limits.filter(({ count }) => count > 0)
     const groups = [...this.#shards.group([...ofSlots, ...ofRates], ({ name }) => this.#shards.of(name))]
-    const slots = new Map<(typeof limits)[number], number>()
+    const slots = new Map(limits.map((limit) => [limit, limit.max]))
+    const slotsOf = () => {
+      const areOwn = limits.every((limit) => slots.get(limit) === limit.max)
+      return areOwn ? {} : { slots: [...slots.values()] }
+    }
     let ms = 0
     for (const [n, [{ store }, some]] of groups.entries()) {
       const [answer] = (await store.limits.acquire(owner, [{ ticket, limits: some }])) as [LimitAnswer]
+      for (const [i, limit] of some.entries()) slots.set(limit, answer.slots?.[i] ?? limit.max)
       if (answer.over !== null) {
-        const taken = groups.slice(0, n).flatMap(([, before]) => before)
-        await Promise.all(taken.map(({ name }) => this.release({ limit: name, owner, ticket })))
-        return {
-          ...answer,
-          over: limits.indexOf(some[answer.over] as (typeof limits)[number]),
-          ...slotsIn(answer, some, limits),
-        }
+        const acquired = groups.slice(0, n).flatMap(([, before]) => before)
+        await Promise.all(acquired.map(({ name }) => this.release({ limit: name, owner, ticket })))
+        return { over: limits.indexOf(some[answer.over] as Limit), ms: answer.ms, ...slotsOf() }
       }
       ms = Math.max(ms, answer.ms)
-      for (const [i, limit] of some.entries()) slots.set(limit, answer.slots?.[i] ?? limit.max)
     }
-    const areOwn = limits.every((limit) => slots.get(limit) === limit.max)
-    return { over: null, ms, ...(!areOwn && { slots: limits.map((limit) => slots.get(limit) as number) }) }
+    return { over: null, ms, ...slotsOf() }
   }
 
   readonly release: LimitStore['release'] = (slot) => this.#shards.of(slot.limit).store.limits.release(slot)
@@ -122,19 +128,5 @@ function sumOf(a: LimitState, b: LimitState): LimitState {
     used: a.used + b.used,
     waiting: a.waiting + b.waiting,
     roomMs: times.length > 0 ? Math.max(...times) : null,
-  }
-}
-
-/** Returns the slots of all limits of an attempt, if the answer has them for some. */
-function slotsIn(
-  answer: LimitAnswer,
-  some: LimitRequest['limits'],
-  limits: LimitRequest['limits'],
-): Pick<LimitAnswer, 'slots'> {
-  if (!answer.slots) return {}
-  return {
-    slots: limits.map((limit) =>
-      some.includes(limit) ? (answer.slots?.[some.indexOf(limit)] ?? limit.max) : limit.max,
-    ),
   }
 }

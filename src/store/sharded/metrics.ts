@@ -58,7 +58,7 @@ export class ShardedMetricStore implements MetricStore {
       (a, b) => ({ ...a, ms: a.ms + b.ms, histogram: sumOf(a.histogram, b.histogram) }),
     )
 
-  // What the store has only once is on the first shard.
+  // The first shard has the data that exist once.
 
   readonly recordSnapshot: MetricStore['recordSnapshot'] = (...args) => this.#first.recordSnapshot(...args)
   readonly snapshots: MetricStore['snapshots'] = (...args) => this.#first.snapshots(...args)

@@ -20,7 +20,7 @@ export class ShardedResultStore implements ResultStore {
     return found.find(isFound) ?? null
   }
 
-  // What the store has only once is on the first shard.
+  // The first shard has the data that exist once.
 
   readonly secret: ResultStore['secret'] = (...args) => this.#results.secret(...args)
   readonly linkVersion: ResultStore['linkVersion'] = (list) => this.#results.linkVersion(list)

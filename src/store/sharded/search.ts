@@ -49,14 +49,14 @@ export class ShardedSearchStore implements SearchStore {
   }
 
   readonly pull: SearchStore['pull'] = (queue, items, now) =>
-    this.#shards.spreadTrying<Pull, SwapAnswer>(
+    this.#shards.spread<Pull, SwapAnswer>(
       items,
       ({ text, at }) => (at === undefined ? this.#shards.ofJob(jidIn(text)) : this.#shards.at(readPrefixed(at).index)),
       async ({ search }, some, shard) => {
         const own = some.map(({ at, ...item }) => ({ ...item, ...hintOn(at, shard) }))
         const answers = await search.pull(queue, own, now)
         const pulled = some.filter((_, i) => answers[i] === 'ok')
-        await this.#shards.clearElsewhere(shard, pulled, now)
+        await this.#shards.withdrawElsewhere(shard, pulled, now)
         return answers
       },
       (answer) => answer === 'gone',

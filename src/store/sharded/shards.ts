@@ -146,8 +146,8 @@ export class Shards {
    * Withdraws on the other shards the cancellations that a step of one shard has cleared. If that fails, they stay until they are
    * too old.
    */
-  async clearElsewhere(
-    cleared: Shard,
+  async withdrawElsewhere(
+    clearedOn: Shard,
     items: readonly { effects?: readonly Effect[] | undefined }[],
     now: number,
   ): Promise<void> {
@@ -155,7 +155,7 @@ export class Shards {
       effects.flatMap((effect) => (effect.kind === 'clear-cancellation' ? effect.jid : [])),
     )
     if (jids.length === 0) return
-    const others = this.all.filter((shard) => shard !== cleared)
+    const others = this.all.filter((shard) => shard !== clearedOn)
     await Promise.allSettled(others.flatMap(({ store }) => jids.map((jid) => store.cancellations.withdraw(jid, now))))
   }
 
@@ -171,33 +171,15 @@ export class Shards {
     return groups
   }
 
-  /** Calls the shard of each item with all of its items; resolves with the answers in the order of the items. */
-  spread<Item, Answer>(
-    items: readonly Item[],
-    shardOf: (item: Item) => Shard,
-    call: (store: Store, items: Item[], shard: Shard) => Promise<readonly Answer[]>,
-  ): Promise<Answer[]> {
-    return this.#spread(items, shardOf, call, () => false)
-  }
-
   /**
-   * Calls the shard where each item probably is; for those that are not there, the other shards, one after the other. Resolves
-   * with the answers in the order of the items.
+   * Calls the shard of each item with all of its items. With `isMissing` it then calls the other shards, one after the other, for
+   * the items that are not there. Resolves with the answers in the order of the items.
    */
-  spreadTrying<Item, Answer>(
+  async spread<Item, Answer>(
     items: readonly Item[],
     shardOf: (item: Item) => Shard,
     call: (store: Store, items: Item[], shard: Shard) => Promise<readonly Answer[]>,
-    isMissing: (answer: Answer) => boolean,
-  ): Promise<Answer[]> {
-    return this.#spread(items, shardOf, call, isMissing)
-  }
-
-  async #spread<Item, Answer>(
-    items: readonly Item[],
-    shardOf: (item: Item) => Shard,
-    call: (store: Store, items: Item[], shard: Shard) => Promise<readonly Answer[]>,
-    isMissing: (answer: Answer) => boolean,
+    isMissing: (answer: Answer) => boolean = () => false,
   ): Promise<Answer[]> {
     const answers: Answer[] = []
     /** The indexes of the items that have no answer yet. */

@@ -2,7 +2,7 @@
  * Maps a list with one number of each shard to a single number that grows. The numbers are valid in this process only.
  */
 
-/** So many numbers are remembered. */
+/** The most numbers of which the lists are known. */
 const KEPT = 10_000
 
 export class Versions {
@@ -24,7 +24,7 @@ export class Versions {
     const number = ++this.#last
     this.#byKey.set(key, number)
     this.#byNumber.set(number, numbers)
-    if (this.#byNumber.size > KEPT) this.#forgetOldest()
+    if (this.#byNumber.size > KEPT) this.#deleteOldest()
     return number
   }
 
@@ -34,7 +34,7 @@ export class Versions {
     return this.numberOf(this.#newest)
   }
 
-  /** Returns the numbers of the shards; undefined: the number is from another process, or forgotten. */
+  /** Returns the numbers of the shards; undefined: the number is from another process, or too old. */
   of(number: number): readonly number[] | undefined {
     return number === 0 ? this.#newest.map(() => 0) : this.#byNumber.get(number)
   }
@@ -45,7 +45,7 @@ export class Versions {
     return this.#last + 1
   }
 
-  #forgetOldest(): void {
+  #deleteOldest(): void {
     const [[number, numbers]] = this.#byNumber as unknown as [[number, readonly number[]]]
     this.#byNumber.delete(number)
     this.#byKey.delete(numbers.join())
