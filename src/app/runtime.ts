@@ -106,7 +106,7 @@ export class Runtime implements AppPort {
       log: this.log,
       maxArgsBytes: { warn: Math.min(64_000, refuse), refuse, ...given(maxArgsBytes) },
       maxLengths: maxLengthsOf(options),
-      isSharded: () => this.store.isSharded === true,
+      isSharded: () => this.setup.isSharded,
       wire,
       random,
       strictArgs,

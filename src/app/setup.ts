@@ -48,6 +48,11 @@ export class Setup {
     return this.#store
   }
 
+  /** Whether the store that is in use is sharded. It is not created for this question, which only decides where jobs are stored. */
+  get isSharded(): boolean {
+    return this.#store?.isSharded === true
+  }
+
   get log(): Logger {
     const { logger } = this.options
     this.#log ??= logger ? guarded(loggerOf(logger), this.#onLoggerFailure) : defaultLogger()

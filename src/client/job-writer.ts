@@ -21,6 +21,7 @@ export interface JobWriterOptions extends Pick<RequestContext, 'definition' | 'e
   maxArgsBytes: { warn: number; refuse: number }
   /** The most jobs of queues, by name. */
   maxLengths: ReadonlyMap<string, number>
+  /** Whether the store consists of several ones, so that each job is stored beside its limit. */
   isSharded: () => boolean
 }
 

@@ -155,12 +155,16 @@ export function storedName({ kind, name, position = 1 }: Omit<LimitRule, 'option
   return key === undefined ? own : `${own}:${key}`
 }
 
+/** Returns the name of a limit in the store for one job. `key` is called if the limit has keys. @throws INVALID_OPTION for a wrong key */
+export function nameFor(rule: LimitRule, key: () => unknown): string {
+  return storedName(rule, rule.options.by && checkedKey(rule.name, key()))
+}
+
 /** Returns the stored name of the limit that most other jobs share with this one: one without keys if there is any. */
 export function widestLimit(job: string, limit: JobLimit, args: readonly unknown[]): string {
   const rules = limitRules(job, limit)
   const rule = rules.find(({ options }) => !options.by) ?? (rules[0] as LimitRule)
-  const { by } = rule.options
-  return storedName(rule, by && checkedKey(rule.name, by(...args)))
+  return nameFor(rule, () => rule.options.by?.(...args))
 }
 
 interface StoredParts {

@@ -81,7 +81,7 @@ function openShards(urls: readonly string[], settings: StoreSettings): Store {
   const stores = urls.map((url) => openStore(url, settings))
   const twice = stores.find(({ url }, i) => stores.findIndex((other) => other.url === url) !== i)
   if (!twice) return new ShardedStore(stores)
-  throw invalidOption(`each shard must be another store, and ${twice.url} is named twice`)
+  throw invalidOption(`each shard must be another store, and ${twice.url} is named twice: remove one of them`)
 }
 
 /** The options in the URL of a SQLite store. */

@@ -1,7 +1,7 @@
 /** The limits of a fetched job. */
 
 import { seconds } from '../../job/duration.ts'
-import { checkedKey, type LimitRule, limitRules, storedName } from '../../job/limit.ts'
+import { type LimitRule, limitRules, nameFor } from '../../job/limit.ts'
 import type { Limit } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 import type { Attempt } from './attempt.ts'
@@ -19,7 +19,13 @@ export function limitsOf(
 
 /** Returns a limit as the store knows it. `key` is called if the limit has keys. */
 export function limitFor(rule: LimitRule, key: () => unknown): Limit {
-  const { concurrency = 0, rate = 0, per = 0, burst = 1, window = 'smooth', by } = rule.options
-  const name = storedName(rule, by && checkedKey(rule.name, key()))
-  return { name, max: concurrency, count: rate, per: Math.round(seconds(per) * 1000), burst, window }
+  const { concurrency = 0, rate = 0, per = 0, burst = 1, window = 'smooth' } = rule.options
+  return {
+    name: nameFor(rule, key),
+    max: concurrency,
+    count: rate,
+    per: Math.round(seconds(per) * 1000),
+    burst,
+    window,
+  }
 }
