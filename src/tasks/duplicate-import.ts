@@ -19,7 +19,7 @@ interface ClaimOptions {
   allowDuplicate?: boolean
 }
 
-/** What the store keeps for the bytes. Times are milliseconds by the clock of the importing process. */
+/** The claim of an import on the bytes of its file, as it is stored. Times are milliseconds by the clock of the importing process. */
 interface Claim {
   id: string
   madeAt: number

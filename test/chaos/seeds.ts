@@ -51,7 +51,7 @@ export interface Storm {
   /** What the processes run: a file of this folder. */
   program: string
   isShort?: boolean
-  /** It checks the order of a queue's jobs, which two shards do not keep. */
+  /** Whether it checks the order of a queue's jobs, which two shards do not keep. */
   needsOrder?: boolean
   run(url: string, seed: number, crew: SeedCrew): Promise<StormOutcome>
 }

@@ -183,7 +183,7 @@ inBrowser('imports on the dashboard', (open) => {
     expect(await dialog.locator('tbody tr').count()).toBe(10)
   })
 
-  test('what is wrong with a file is told in the language of the page, with the row and column', async () => {
+  test('the page names the fault of a file in its language, with the row and column', async () => {
     const { page, faults } = await open('/tasks', {
       locale: 'zh-CN',
       before: ({ hq }) => void hq.job('ImportProduct', { validate: product }, async () => {}),

@@ -144,7 +144,7 @@ test('a leader that was frozen while another one stored sizes makes no wrong poi
   await t.at(0, [frozen])
   await t.hq.queue('images').clear()
   await t.at(1, [next])
-  // It is 5 again, as the frozen process knows it.
+  // The size is 5 again, as in the memory of the frozen process.
   await t.push('images', 5)
   await t.at(2, [frozen, next])
   await t.at(3, [next, frozen])
@@ -167,7 +167,7 @@ test('a clock that is set back or forward changes no point, and leaves a gap', a
   await t.at(51)
   await t.at(22)
   await t.push('images', 2)
-  // It is set back over minutes that have sizes.
+  // The clock is set back over minutes that have sizes.
   await t.at(19)
   await t.at(20)
   await t.at(21)

@@ -1,4 +1,4 @@
-/** What is in a queue, its size over time, and how long its jobs waited: computed once for all clients. */
+/** Computes the classes in a queue, its size over time and the waits of its jobs, once for all clients. */
 
 import type { Highkiq } from '../../app.ts'
 import type { PeriodOptions } from '../../index.ts'

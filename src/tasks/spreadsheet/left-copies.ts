@@ -37,7 +37,7 @@ export async function removeLeftCopies(folder: string): Promise<void> {
   try {
     if (!(await isSafe(folder))) return
     for await (const { name } of await opendir(folder)) {
-      // One that can't be removed is left for the next hour.
+      // The check of the next hour tries again.
       await removeIfLeft(join(folder, name), name).catch(() => {})
     }
   } catch {

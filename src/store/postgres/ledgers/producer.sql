@@ -8,13 +8,13 @@ SELECT name, cursor, state, retry FROM hk.producer WHERE task = $1 AND name = $2
 INSERT INTO hk.producer (task, name, cursor, state) SELECT $1, name, cursor, 4 FROM unnest($2::text[], $3::bigint[]) AS new (name, cursor)
 ON CONFLICT (task, name) DO UPDATE SET cursor = excluded.cursor;
 
--- forget: deletes producers.
+-- remove: deletes producers.
 DELETE FROM hk.producer WHERE task = $1 AND name = ANY($2::text[]);
 
 -- setState: sets the state of a producer.
 UPDATE hk.producer SET state = $1 WHERE task = $2 AND name = $3;
 
--- missed: returns the producers of a task that add rows or broke off.
+-- unended: returns the producers of a task that add rows or broke off.
 SELECT producer.name, producer.state FROM hk.producer AS producer JOIN hk.task_record AS task ON task.key = producer.task
 WHERE task.id = $1 AND task.deleting = 0 AND producer.state IN (0, 2) AND producer.retry = 0 ORDER BY producer.name;
 

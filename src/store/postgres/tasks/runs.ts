@@ -140,7 +140,7 @@ export class Runs extends Tables {
         corrected.map(({ source = null }) => source),
       )
       const names = corrected.flatMap(({ index, args }) => (args === undefined ? [] : [rowName(index)]))
-      await this.db.run(sql.producer.forget, ledger.task.key, names)
+      await this.db.run(sql.producer.remove, ledger.task.key, names)
     }
     return answers
   }

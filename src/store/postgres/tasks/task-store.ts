@@ -47,7 +47,7 @@ export class PostgresTaskStore extends PostgresArea implements TaskStore {
     this.#change(task, now, UNKNOWN_TASK, (db, _, ledger) => db.get(Adding).end(ledger, producer, interrupted))
   readonly producers: TaskStore['producers'] = (id) =>
     this.server.runOne(async (db) =>
-      (await db.all<Pick<Producer, 'name' | 'state'>>(sql.producer.missed, id)).map(producerOf),
+      (await db.all<Pick<Producer, 'name' | 'state'>>(sql.producer.unended, id)).map(producerOf),
     )
   readonly change: TaskStore['change'] = (id, change, now) =>
     this.#change(id, now, null, (db, _, { task }) => db.get(Runs).change(task, change))

@@ -8,13 +8,13 @@ SELECT name, cursor, state, retry FROM hk_producer WHERE task = ? AND name = ?;
 INSERT INTO hk_producer (task, name, cursor, state) VALUES (?1, ?2, ?3, 4)
 ON CONFLICT DO UPDATE SET cursor = excluded.cursor;
 
--- forget: deletes a producer.
+-- remove: deletes a producer.
 DELETE FROM hk_producer WHERE task = ? AND name = ?;
 
 -- setState: sets the state of a producer.
 UPDATE hk_producer SET state = ? WHERE task = ? AND name = ?;
 
--- missed: returns the producers of a task that add rows or broke off.
+-- unended: returns the producers of a task that add rows or broke off.
 SELECT producer.name, producer.state FROM hk_producer AS producer JOIN hk_task AS task ON task.key = producer.task
 WHERE task.id = ? AND task.deleting = 0 AND producer.state IN (0, 2) AND producer.retry = 0 ORDER BY producer.name;
 

@@ -146,7 +146,7 @@ export class Runs extends Tables {
     if (args !== undefined || source !== undefined) {
       this.db.run(sql.event.correct, task.key, index, args?.toWellFormed() ?? null, source?.toWellFormed() ?? null)
     }
-    if (args !== undefined) this.db.run(sql.producer.forget, task.key, rowName(index))
+    if (args !== undefined) this.db.run(sql.producer.remove, task.key, rowName(index))
     ledgers.become(ledger, event, 'enqueued', null)
     task.ended_before--
     ledgers.putInBacklog(ledger, event)

@@ -51,7 +51,7 @@ export class SqliteTaskStore extends SqliteArea implements TaskStore {
   readonly endAdding: TaskStore['endAdding'] = (task, producer, now, interrupted = false) =>
     this.#change(task, now, UNKNOWN_TASK, (db, _, ledger) => db.get(Adding).end(ledger, producer, interrupted))
   readonly producers: TaskStore['producers'] = (id) =>
-    this.file.read((db) => db.all<Pick<Producer, 'name' | 'state'>>(sql.producer.missed, id).map(producerOf))
+    this.file.read((db) => db.all<Pick<Producer, 'name' | 'state'>>(sql.producer.unended, id).map(producerOf))
   readonly change: TaskStore['change'] = (id, change, now) =>
     this.#change(id, now, null, (db, _, { task }) => db.get(Runs).change(task, change))
   readonly revokeLinks: TaskStore['revokeLinks'] = (id) =>
