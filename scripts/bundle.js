@@ -43,6 +43,7 @@ const LAYERS = {
     'store/sharded/renewer',
   ),
   highkiq: reachableFrom('index'),
+  workbook: reachableFrom('tasks/spreadsheet/xlsx'),
   doctor: reachableFrom('doctor/examine'),
   http: reachableFrom('http/index'),
   cli: commandLine('cli/run-command'),
