@@ -67,7 +67,7 @@ export function registerStore(scheme: string, open: OpenStore): void {
  * @throws UNKNOWN_STORE, INVALID_OPTION
  */
 export function openStore(url: string, settings: StoreSettings = {}): Store {
-  const urls = url.trim().split(/\s+/)
+  const urls = shardUrls(url)
   if (urls.length > 1) return openShards(urls, settings)
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase()
   const open = scheme === undefined ? undefined : registered.get(scheme)
@@ -75,6 +75,12 @@ export function openStore(url: string, settings: StoreSettings = {}): Store {
   const known = [...registered.keys()].join(', ')
   const message = `${JSON.stringify(withoutPassword(url))} is not a store URL: use redis://host:6379, postgres://host/database, sqlite:PATH (for instance sqlite:highkiq.db) or sqlite::memory: (known schemes: ${known})`
   throw new HighkiqError('UNKNOWN_STORE', message)
+}
+
+/** Returns the URLs in a text. A space is between two URLs when a known scheme follows it: file names have spaces too. */
+function shardUrls(text: string): string[] {
+  const schemes = [...registered.keys()].map((scheme) => scheme.replace(/[.+]/g, '\\$&'))
+  return text.trim().split(new RegExp(`\\s+(?=(?:${schemes.join('|')}):)`, 'i'))
 }
 
 function openShards(urls: readonly string[], settings: StoreSettings): Store {
