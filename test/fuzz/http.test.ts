@@ -138,6 +138,8 @@ function valuesOf({ name, schema, example }: Operation['parameters'][number], pa
     class: ['HardJob', 'Row'],
     job: ['HardJob', 'Row'],
     columns: ['["sku"]'],
+    // At most a second of waiting for the end of a job.
+    wait: ['0', '1'],
   }
   if (known[name]) return known[name]
   if (schema.enum) return schema.enum
