@@ -48,7 +48,7 @@ export class Setup {
     return this.#store
   }
 
-  /** Whether the store that is in use is sharded. It is not created for this question, which only decides where jobs are stored. */
+  /** Whether the store is sharded; false until it is created. It only decides on which shard a job is stored. */
   get isSharded(): boolean {
     return this.#store?.isSharded === true
   }

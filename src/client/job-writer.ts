@@ -21,7 +21,7 @@ export interface JobWriterOptions extends Pick<RequestContext, 'definition' | 'e
   maxArgsBytes: { warn: number; refuse: number }
   /** The most jobs of queues, by name. */
   maxLengths: ReadonlyMap<string, number>
-  /** Whether the store consists of several ones, so that each job is stored beside its limit. */
+  /** Whether the store is sharded: then each job is stored on the shard of its limit. */
   isSharded: () => boolean
 }
 

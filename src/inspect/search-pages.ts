@@ -1,4 +1,4 @@
-/** Searches a list of the store, newest first, with a bounded cost: a search that has read enough says where to go on. */
+/** Searches a list, newest first. A search reads a bounded number of records; its answer says where to go on. */
 
 /** The most records that one search reads, and those that it reads at once. */
 const MOST_SEARCHED = 2000

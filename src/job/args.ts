@@ -113,8 +113,8 @@ function checkElements(array: unknown[], holders: object[], trail: Key[], most: 
     check(element, holders, trail, most)
     trail.pop()
   }
-  // There are no holes, so any further key is a name. The names of a million indexes would take much memory, and a copy has no
-  // other names.
+  // There are no holes, so any further key is a name. To list a million indexes takes much memory, so a large array
+  // is compared with its copy, which has no further keys.
   if (array.length > MANY_ELEMENTS && isDeepStrictEqual(array, array.slice())) return
   const keys = Object.keys(array)
   if (keys.length === array.length) return

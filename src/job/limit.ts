@@ -155,7 +155,10 @@ export function storedName({ kind, name, position = 1 }: Omit<LimitRule, 'option
   return key === undefined ? own : `${own}:${key}`
 }
 
-/** Returns the name of a limit in the store for one job. `key` is called if the limit has keys. @throws INVALID_OPTION for a wrong key */
+/**
+ * Returns the name of a limit in the store for one job. `key` is called if the limit has keys.
+ * @throws INVALID_OPTION for a wrong key
+ */
 export function nameFor(rule: LimitRule, key: () => unknown): string {
   return storedName(rule, rule.options.by && checkedKey(rule.name, key()))
 }

@@ -8,7 +8,7 @@ import { Maintenance } from '../worker/maintenance.ts'
 
 const MINUTE = 60_000
 const TEN_MINUTES = 10 * MINUTE
-/** How often a worker looks whether the next minute has begun. */
+/** How often a worker checks whether the next minute has begun. */
 const EVERY_MS = 10_000
 /** The spans of ten minutes for which the store has minutes. */
 const SPANS_OF_MINUTES = 48

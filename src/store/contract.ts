@@ -89,7 +89,7 @@ export interface Store {
   readonly kind: string
   /** The URL for display, without secrets. */
   readonly url: string
-  /** Whether it consists of several stores, of which each job is in one. */
+  /** True when it consists of several stores, the shards. Each job is on one of them. */
   readonly isSharded?: true
   /** The number of calls that one caller should have under way at a time, for instance `settleAndFetch` of an owner; more do not make it faster. */
   readonly maxConcurrentCalls: number

@@ -79,7 +79,8 @@ export async function createTask(
 /**
  * Adds rows of the same or another job to a task that has not ended. With `resumed` it resumes such a call, whose producer may
  * no longer add: `rows` are all rows of that call, from the first, and those already stored are skipped.
- * @returns how many it added. @throws TASK_ENDED, UNKNOWN_TASK, what producerToResume throws, and what `rows` throws: the rows before it stay
+ * @returns how many it added. @throws TASK_ENDED, UNKNOWN_TASK, what producerToResume throws, and what `rows` throws:
+ *   the rows before it stay
  */
 export async function addToTask(
   app: AppPort,

@@ -125,7 +125,7 @@ export class FileClaim {
   }
 }
 
-/** The last two words are absent where they say nothing. */
+/** Leaves out the time of the renewal if there was none, and `duplicate` if the claim replaced none. */
 function textOf({ id, madeAt, renewedAt, isDuplicate }: Claim): string {
   if (isDuplicate) return `${id} ${madeAt} ${renewedAt} duplicate`
   return renewedAt === madeAt ? `${id} ${madeAt}` : `${id} ${madeAt} ${renewedAt}`

@@ -85,7 +85,7 @@ export async function producerToResume(
     throw invalidOption(message)
   }
   if (broken || others.length === 0) return broken?.name ?? null
-  const message = `calls of task.add are adding rows to task ${id}, and none broke off: if the process of one is gone, its lease ends within ${LEASE_SECONDS} seconds: try again then`
+  const message = `calls of task.add are adding rows to task ${id}, and none broke off. If the process of one died, its lease ends within ${LEASE_SECONDS} seconds: try again then`
   throw new HighkiqError('TASK_BUSY', message)
 }
 

@@ -27,7 +27,7 @@ const TASK_PAGE = 1000
 const TASKS_PER_WALK = 10_000
 /** A walk counts as this long at least, although the store answers at once when no task is idle. */
 const SHORTEST_WALK_MS = 50
-/** A correction of progress counts as this long at least: it comes once an hour. */
+/** A correction of progress counts as this long at least, so that one runs once an hour. */
 const SHORTEST_CORRECTION_MS = 36_000
 const PAGE = 500
 

@@ -55,10 +55,10 @@ async function late(url: string): Promise<void> {
     expect(await due()).toMatchObject([
       {
         severity: 'error',
-        text: expect.stringMatching(/^1 scheduled job is due, the first for 1 min.*: no worker is running$/),
+        text: expect.stringMatching(/^1 scheduled job has been due for 1 min.*: no worker is running$/),
         advice: expect.stringMatching(/^Start a worker, which moves them: highkiq work .*-q mail/),
       },
-      { severity: 'error', text: expect.stringMatching(/^1 retry is due, /) },
+      { severity: 'error', text: expect.stringMatching(/^1 retry is due for /) },
     ])
     // A process of Sidekiq that is listed, and moves nothing.
     const process = {

@@ -61,7 +61,7 @@ const LEFT_OUT: Record<string, readonly string[]> = {
     'transfers: put wakes a worker that waits for jobs',
     'workers: finished jobs with effects, and those of another store, are removed in the order of their ends',
   ],
-  'They change something of one job in a step of another one, whose shard may be another.': [
+  'They change one job in a step of another job, which may be on another shard.': [
     'jobs: a settlement saves and deletes iterations in its own step, and a fenced one does not',
     'jobs: swaps and rescues change iterations',
     'crons: a lock is released with a settlement, a swap or a rescue, and by its holder alone',

@@ -545,7 +545,7 @@ test('a job of Sidekiq Pro keeps its bid, and runs as usual', async () => {
   expect(t.errors).toEqual([])
 })
 
-test('batches and flows are found by a part of their description, ignoring case, page by page, beside their state', async () => {
+test('a search finds batches and flows by a part of their description in any case, also page by page', async () => {
   const t = bench()
   const { Work } = jobs(t)
   const made = async (description: string) => t.hq.batch({ description }, () => Work.performIn(3600, description))

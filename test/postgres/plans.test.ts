@@ -8,7 +8,7 @@ import { rowsRead } from './reads.ts'
 import { onPostgres } from './suite.ts'
 
 onPostgres('plans of statements in PostgreSQL', () => {
-  test('are not compiled, in no connection of a store', () =>
+  test('are not compiled in any connection of a store', () =>
     withBench(postgres, async (t) => {
       await t.store.jobs.queues()
       const query = vi.spyOn(pg.Client.prototype, 'query')

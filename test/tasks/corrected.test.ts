@@ -117,7 +117,7 @@ test('the same bytes are refused with the id of the first task, unless allowDupl
   await hq.tasks.import(Row, file)
 })
 
-test('of two imports of the same bytes one makes a task, also when their clocks differ by minutes', async () => {
+test('of two imports of the same bytes only one creates a task, also when their clocks differ by minutes', async () => {
   const { hq, url } = newApp()
   const { hq: ahead } = newApp({ url, clock: { now: () => Date.now() + 120_000 } })
   const file = Buffer.from('sku\na\n')

@@ -122,7 +122,7 @@ export interface ErrorAnswer {
   details?: Record<string, unknown>
 }
 
-/** Returns an error that an answer has, when its texts are loaded. */
+/** Loads the texts of refusals, and then returns the error of an answer. */
 export async function apiErrorOf({ code, message, details }: ErrorAnswer, status = 0): Promise<ApiError> {
   await loadRefusals()
   return new ApiError(code, message, status, details)

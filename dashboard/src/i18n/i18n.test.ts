@@ -85,7 +85,7 @@ describe.each(['the dashboard', 'the refusals of the dashboard', 'the findings o
   })
 })
 
-test('each text of a refusal is of an error that there is, and each problem of an error has one', () => {
+test('each text of a refusal belongs to a code that exists, and each problem of an error has a text', () => {
   const names = Object.keys(REFUSALS.en).map((name) => name.split('.') as [code: string, problem?: string])
   for (const [code] of names) expect(STATUS).toHaveProperty(code)
   const problems = new Set(names.flatMap(([, problem = 'what']) => (problem === 'what' ? [] : problem)))

@@ -4,7 +4,7 @@ import { FINDING_TEXTS, finding } from './finding-texts.ts'
 
 const CODES = Object.keys(FINDING_TEXTS).filter((key) => !key.endsWith('.advice'))
 
-test('each code is made at one place, and each advice belongs to a code', () => {
+test('each code is used once in the source, and each advice belongs to a code', () => {
   const src = new URL('../../', import.meta.url)
   const makers = readdirSync(src, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
@@ -36,7 +36,7 @@ test('a finding that is ok has no advice, and one without values has no params',
   expect(finding('ok', 'queues-served')).not.toHaveProperty('params')
 })
 
-test('the types ask for each value of the text and of the advice', () => {
+test('the types require each value of the text and of the advice', () => {
   // @ts-expect-error `command` of the advice is missing.
   expect(finding('warning', 'queue-paused', { queue: 'a', n: 2 }).text).toContain('2 jobs')
   // @ts-expect-error `seconds` is missing.

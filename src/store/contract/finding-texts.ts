@@ -61,24 +61,24 @@ export const FINDING_TEXTS = {
   'queues-not-growing': 'no queue grows',
 
   'scheduled-late': {
-    one: '{n}{more} scheduled job is due, the first for {seconds}, and still not in their queues',
+    one: '{n}{more} scheduled job has been due for {seconds}, and is still not in its queue',
     other: '{n}{more} scheduled jobs are due, the first for {seconds}, and still not in their queues',
   },
   'scheduled-late.advice':
     'A running worker moves them within seconds. If this stays, look into the logs of the workers',
   'scheduled-without-worker': {
-    one: '{n}{more} scheduled job is due, the first for {seconds}, and still not in their queues: no worker is running',
+    one: '{n}{more} scheduled job has been due for {seconds}, and is still not in its queue: no worker is running',
     other:
       '{n}{more} scheduled jobs are due, the first for {seconds}, and still not in their queues: no worker is running',
   },
   'scheduled-without-worker.advice': 'Start a worker, which moves them: {command}',
   'retries-late': {
-    one: '{n}{more} retry is due, the first for {seconds}, and still not in their queues',
+    one: '{n}{more} retry has been due for {seconds}, and is still not in its queue',
     other: '{n}{more} retries are due, the first for {seconds}, and still not in their queues',
   },
   'retries-late.advice': 'A running worker moves them within seconds. If this stays, look into the logs of the workers',
   'retries-without-worker': {
-    one: '{n}{more} retry is due, the first for {seconds}, and still not in their queues: no worker is running',
+    one: '{n}{more} retry has been due for {seconds}, and is still not in its queue: no worker is running',
     other: '{n}{more} retries are due, the first for {seconds}, and still not in their queues: no worker is running',
   },
   'retries-without-worker.advice': 'Start a worker, which moves them: {command}',
@@ -278,7 +278,7 @@ export function finding<Code extends FindingCode>(
   }
 }
 
-/** Does without Intl, whose first use costs a process 40 ms: a worker that starts looks at some findings, too. */
+/** Uses no Intl: its first use costs a process 40 ms, and a worker makes some findings when it starts. */
 function filled(text: Text, values: Values): string {
   const form = typeof text === 'string' ? text : values.n === 1 ? text.one : text.other
   return form.replace(/\{(\w+)\}/g, (_, name) => shown(name, values[name] ?? ''))

@@ -27,7 +27,7 @@ type Results = CheckResult | readonly CheckResult[] | undefined
 /** Examines one thing. `ok` results say what was examined; a check that does not apply returns nothing. */
 export type Check<View> = (view: View) => Results | Promise<Results>
 
-/** Runs checks at the same time; returns their findings in the order of the checks. `failed` makes that of a check that throws. */
+/** Runs checks at the same time; returns their findings in the order of the checks. `failed` makes the finding of a check that throws. */
 export async function runChecks<View>(
   checks: Readonly<Record<string, Check<View>>>,
   view: View,

@@ -135,8 +135,8 @@ export interface LimitStore {
   release(slot: { limit: string; owner: string; ticket: string }): Promise<void>
   /**
    * Returns at most `n` limits whose waiting jobs have room. It expects that the caller moves these jobs to their queues: a
-   * limit is not returned again before they had time to start, and their room of a rate is not given to others for SLOT_CHECK_MS,
-   * unless one of them ends without a start. It deletes rates that are not in use.
+   * limit is not returned again before they had time to start. For SLOT_CHECK_MS no other job gets the room that a
+   * rate has for them, unless one of them ends without a start. It deletes rates that are not in use.
    */
   due(n: number): Promise<DueLimits>
   /** Does not return these limits from `due` for the next `ms`, unless a slot is released. */

@@ -13,7 +13,7 @@
 import { type Limit, SLIDING_BUCKETS, SLOT_CHECK_MS, START_AHEAD_MS } from './limits.ts'
 
 const AHEAD = START_AHEAD_MS * 1000
-/** For so long called jobs count. */
+/** How long called jobs count, in microseconds. */
 const CALLED_FOR = SLOT_CHECK_MS * 1000
 
 export interface Rate {
@@ -21,7 +21,7 @@ export interface Rate {
   readonly wasAhead: boolean
   /** The number of attempts that may start by now + START_AHEAD_MS. */
   readonly room: number
-  /** Returns when so many attempts have room. */
+  /** Returns the time from which on `n` attempts have room. */
   nextFor(n: number): number
   /** After this time the state has no use. */
   readonly until: number
@@ -31,9 +31,9 @@ export interface Rate {
   reserve(at: number): void
   /** Returns how many waiting jobs have room beside the called ones. `checkAt` is the time for which this check was planned. */
   roomOfWaiting(checkAt: number | null): number
-  /** Notes that so many waiting jobs are called. Returns when another one may have room. */
+  /** Counts `n` more waiting jobs as called. Returns the time at which another one may have room. */
   call(n: number): number
-  /** Notes the time of the next check. */
+  /** Stores the time of the next check in the state. */
   planCheck(at: number): void
   toString(): string
 }
@@ -53,7 +53,7 @@ function numbersIn(text: string): number[] {
   return (text.match(/\d+/g) ?? []).map(Number)
 }
 
-/** The called jobs of a rate. */
+/** A rate that counts the called jobs. */
 abstract class RateWithCalled implements Rate {
   protected readonly now: number
   #called = 0

@@ -48,7 +48,7 @@ export type AddAnswer =
   | { ok: true; total: number }
   | { ok: false; reason: 'unknown' | 'ended' | 'taken-over' | 'gap'; cursor: number }
 
-/** A producer of which rows may be missing. `broken`: it broke off or died, and no other one has replaced it. */
+/** A producer whose rows may not all be stored. `broken`: it broke off or died, and no other one has replaced it. */
 export interface TaskProducer {
   name: string
   broken: boolean
@@ -148,7 +148,7 @@ export interface TaskStore {
    * `taken-over`, except with `interrupted`: its task stays interrupted.
    */
   endAdding(task: string, producer: string, now: number, interrupted?: boolean): Promise<AddAnswer>
-  /** Returns the producers of a task that add rows or broke off, by name, but not those that put rows back for another run. */
+  /** Returns the producers of a task that add rows or broke off, sorted by name. Those of a retry are left out. */
   producers(id: string): Promise<TaskProducer[]>
   /** Changes a task. null: there is no such task. `ended`: it is done or cancelled. */
   change(id: string, change: TaskChange, now: number): Promise<'ok' | 'ended' | null>

@@ -218,7 +218,7 @@ export interface WorkerStore {
   /**
    * Returns jobs of claimed owners, to be moved to the front in this order. Newest first per owner and queue, so that
    * they keep their order. Those that `waitForJobs` fetched may be moved first, so they end up after the others. Returns at
-   * most `limit` jobs, and no further one once their texts have `characters`.
+   * most `limit` jobs, and stops once their texts have `characters`.
    */
   orphaned(limit: number, characters?: number): Promise<OrphanedJob[]>
   /**

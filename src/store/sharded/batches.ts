@@ -40,7 +40,7 @@ export class ShardedBatchStore implements BatchStore {
       newestFirst,
       Number.POSITIVE_INFINITY,
     )
-    // Up to here every shard has returned its batches.
+    // A shard has not returned its batches behind its `next` yet. So only those up to the newest `next` are complete.
     const ends = all.flatMap(({ next }) => next ?? [])
     const [end] = ends.sort((a, b) => b.createdAt - a.createdAt || byBytes(b.bid, a.bid))
     const complete = end ? items.filter((one) => newestFirst(one, end) <= 0) : items
@@ -77,10 +77,13 @@ function bidsOf({ batches, members }: BatchPush): string[] {
   return [...batches.flatMap(({ bid, parent }) => [parent ?? bid, bid]), ...members.map(({ bid }) => bid)]
 }
 
-/** @throws INVALID_OPTION when the push is about batches of several slots, or a member has a lock, whose slot is another one */
+/**
+ * Checks that all of a push belongs to one slot.
+ * @throws INVALID_OPTION for batches of several slots, or a member with a lock, which may have another slot
+ */
 function checkTogether(push: BatchPush, slot: number): void {
   if (bidsOf(push).some((bid) => slotOf(bid) !== slot)) {
-    throw invalidOption('with shards, a batch must begin with the same three digits as the batch around it')
+    throw invalidOption('with shards, the id of a batch must begin with the same three digits as that of the batch around it')
   }
   const locked = push.members.find(({ id, item }) => item?.unique?.claims.some(({ key }) => !key.endsWith(id)))
   if (!locked) return

@@ -34,7 +34,7 @@ export class ShardedJobEventStore implements JobEventStore {
     await Promise.all(groups.map(([{ store }, some]) => store.events.append(some, now)))
   }
 
-  /** Numbers of several recordings are not one number: `parts` are read one by one. */
+  /** Always throws: each recording has its own numbers. Call `read` of each of the `parts`. */
   readonly read: JobEventStore['read'] = () => {
     throw new Error('a sharded store has several recordings: call read of each of its parts')
   }

@@ -18,7 +18,7 @@ export class ShardedLimitStore implements LimitStore {
     this.#shards = shards
   }
 
-  // Each key of a limit has a shard of its own, so all shards have the numbers that were set.
+  // The keys of a limit are on different shards, so each shard stores the numbers that were set.
 
   readonly change: LimitStore['change'] = async (name, change) =>
     (await this.#onEach((limits) => limits.change(name, change))).every(Boolean)

@@ -7,7 +7,7 @@ import type { Shard, Shards } from './shards.ts'
 type Outcome<Item> = { items: Item[]; refused: readonly RefusedPush[] } | { items: Item[]; thrown: unknown }
 
 /**
- * Calls the shard of each item. Resolves with what they refused.
+ * Pushes each item to its shard. Resolves with the items that were refused.
  * @throws PushError with its `parts`, which name the items of all shards
  */
 export async function pushToEach<Item>(

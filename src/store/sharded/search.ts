@@ -1,4 +1,4 @@
-/** Searches: shard by shard. The hint where a job is begins with its shard. */
+/** Searches: shard by shard. The hint `at` of a job begins with the index of its shard. */
 
 import type { Entry, Pull, SearchStore, SwapAnswer, WaitingJob } from '../contract.ts'
 import { jidIn, pageThrough, prefixed, readPrefixed, type Shard, type Shards } from './shards.ts'

@@ -1,8 +1,9 @@
 /**
- * Maps a list with one number of each shard to a single number that grows. The numbers are valid in this process only.
+ * Gives a number to each list that has one number of each shard. A new list gets a greater number than all before. The
+ * numbers are valid in this process only.
  */
 
-/** The most numbers of which the lists are known. */
+/** The most lists that are kept. */
 const KEPT = 10_000
 
 export class Versions {
@@ -15,7 +16,7 @@ export class Versions {
     this.#newest = Array.from({ length: shards }, () => 0)
   }
 
-  /** Returns the number of these numbers of shards; a new one is greater than all before. All zeros are 0. */
+  /** Returns the number of a list. That of a list of zeros is 0. */
   numberOf(numbers: readonly number[]): number {
     if (numbers.every((number) => number === 0)) return 0
     const key = numbers.join()
@@ -28,18 +29,18 @@ export class Versions {
     return number
   }
 
-  /** Returns the number for new numbers of some shards; the other shards keep the newest numbers that are known. */
+  /** Returns the number of the newest list with new numbers of some shards. */
   numberWith(numbers: ReadonlyMap<number, number>): number {
     this.#newest = this.#newest.map((number, index) => numbers.get(index) ?? number)
     return this.numberOf(this.#newest)
   }
 
-  /** Returns the numbers of the shards; undefined: the number is from another process, or too old. */
+  /** Returns the list of a number; undefined: the number is from another process, or too old. */
   of(number: number): readonly number[] | undefined {
     return number === 0 ? this.#newest.map(() => 0) : this.#byNumber.get(number)
   }
 
-  /** Returns the first number whose number of this shard is at least this one; the next new one if there is none. */
+  /** Returns the first number whose list has at least `least` for a shard; the next new number if there is none. */
   firstWith(index: number, least: number): number {
     for (const [number, numbers] of this.#byNumber) if ((numbers[index] as number) >= least) return number
     return this.#last + 1

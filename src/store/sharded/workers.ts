@@ -1,4 +1,4 @@
-/** Workers. One has an owner of the same name on each shard, and its jobs come from all of them. */
+/** Workers. Each has an owner of the same name on every shard, and fetches jobs from all of them. */
 
 import { packageFile } from '../../load/package.ts'
 import type { ProcessRecord, RunningJob, Signal, WorkerStore } from '../contract.ts'
@@ -80,7 +80,10 @@ export class ShardedWorkerStore implements WorkerStore {
     return [...new Set(all.flatMap(({ answer }) => answer))]
   }
 
-  /** An owner that has lost its lease on one shard loses those on the others. Without a lease on one it may be alive on the others. */
+  /**
+   * An owner that has lost its lease on one shard loses those on the others. An owner without a lease on one shard may
+   * be alive on the others.
+   */
   readonly claim: WorkerStore['claim'] = async (owner, condition) => {
     const claimed = await this.#shards.reachable((store) => store.workers.claim(owner, condition))
     const isClaimed = claimed.some(({ answer }) => answer)
@@ -90,7 +93,7 @@ export class ShardedWorkerStore implements WorkerStore {
     return true
   }
 
-  /** Returns those of the first shard that has any. */
+  /** Returns the orphaned jobs of the first shard that has any. */
   readonly orphaned: WorkerStore['orphaned'] = async (...page) => {
     const all = await this.#shards.reachable((store) => store.workers.orphaned(...page))
     const found = all.find(({ answer }) => answer.length > 0)

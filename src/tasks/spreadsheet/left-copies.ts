@@ -10,13 +10,13 @@ export const COPY = 'upload'
 /** The machine with its pid namespace, the pid and the start of the process; then what `mkdtemp` adds. */
 const NAME = /^highkiq-upload-(?:([0-9a-f]{12})-(\d+)-(\d+)|unknown)-[^-]{6}$/
 const DAY_MS = 86_400_000
-/** A process looks into a folder at most this often. */
+/** A process checks a folder at most this often. */
 const BETWEEN_MS = 3_600_000
 const STICKY = 0o1000
 const WRITABLE_BY_OTHERS = 0o022
 const OPEN_TO_OTHERS = 0o077
 
-/** When this process looked into a folder, on the monotonic clock. */
+/** When this process last checked a folder, on the monotonic clock. */
 const lookedAt = new Map<string, number>()
 
 /** Returns the name of a new folder without its random end. It names this process where the system shows it. */
@@ -29,7 +29,7 @@ function machineOf(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 12)
 }
 
-/** Removes what is left in `folder`, unless this process has looked into it within the last hour. Does not throw. */
+/** Removes what killed processes left in `folder`, unless this process checked it in the last hour. Never throws. */
 export async function removeLeftCopies(folder: string): Promise<void> {
   const last = lookedAt.get(folder)
   if (last !== undefined && performance.now() - last < BETWEEN_MS) return

@@ -25,7 +25,10 @@ const PROCESSES_MS = 1000
 const PASS_MS = 60_000
 /** After a long pass through jobs of blocked queues, that time is this many times as long as the pass. */
 const PASS_FACTOR = 20
-/** After this time the next check follows one that found fewer jobs than have room, or has not read all jobs of blocked queues. */
+/**
+ * The next check comes after this time when a check found fewer jobs than have room, or has not read all jobs of
+ * blocked queues.
+ */
 const READ_ON_MS = 100
 
 type Mover = Pick<Engine, 'store' | 'now'>

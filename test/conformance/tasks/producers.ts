@@ -215,7 +215,7 @@ export const taskProducers: Case[] = [
     },
   },
   {
-    name: 'the producers of which rows may be missing are listed until they have ended or are replaced',
+    name: 'producers whose rows may be missing are listed until they have ended or are replaced',
     async run(t) {
       const task = await taskWith(t, 1, 1, { open: true })
       const listed = () => t.store.tasks.producers(task.id)

@@ -1,4 +1,7 @@
-/** Why the server refuses a request, by the code of the error, in English: `CODE` is the title, and `CODE.problem` or `CODE.what` more. */
+/**
+ * Why the server refuses a request, by the code of the error, in English. `CODE` is the title; `CODE.PROBLEM` or
+ * `CODE.what` says what happened and what to do.
+ */
 
 import { en as fileProblems } from '../../../../src/i18n/file-problems.js'
 

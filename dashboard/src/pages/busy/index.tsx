@@ -35,7 +35,7 @@ export default function Busy() {
         facts={[
           data && t('overview.facts.processes', { n: data.length }),
           data && <Slots concurrency={sum('concurrency')} orderedConcurrency={sum('orderedConcurrency')} />,
-          // Many processes stand before the running jobs.
+          // The running jobs are below all processes.
           data && now !== undefined && data.length > 1 && <a href="#running">{t('busy.running')}</a>,
         ]}
       />

@@ -1,6 +1,6 @@
 /**
- * Words findings in the language of the viewer, from their codes. The English sentences are those of the server; the others
- * are loaded with this page.
+ * Returns the sentences of findings in the viewer's language, by their codes. The English ones come from the server;
+ * the others are loaded with this page.
  */
 
 import { useEffect, useState } from 'preact/hooks'
@@ -41,7 +41,7 @@ export interface Sentence {
   lang: 'en' | undefined
 }
 
-/** Words a finding and its advice. One without a known code keeps the English sentences of the server. */
+/** Returns the sentences of a finding and its advice. One without a known code keeps the English ones of the server. */
 export function sentencesOf(
   { code = '', params = {}, text, advice }: Finding,
   texts: Texts,

@@ -61,7 +61,7 @@ export function HeatMap({ data: { from, to, step, steps, histogram } }: { data: 
   )
 }
 
-/** Words the label of a bucket, `30ms`, `1.7s` or `Slow`, in the language of the viewer. */
+/** Returns the label of a bucket, `30ms`, `1.7s` or `Slow`, in the language of the viewer. */
 function longest(label: string): string {
   const n = Number.parseFloat(label)
   return Number.isNaN(n) ? t('metrics.slower') : runTime(label.endsWith('ms') ? n / 1000 : n)

@@ -1,4 +1,4 @@
-/** How many jobs waited in the queue over time. */
+/** Shows how many jobs waited in the queue over time. */
 
 import type { QueueSizes } from '../../api/types.ts'
 import { Chart } from '../../components/chart.tsx'

@@ -41,8 +41,8 @@ SELECT queue.name AS queue, fetched.queue AS "queueId", position, fetch_number A
 FROM hk.fetched AS fetched JOIN hk.queue AS queue ON queue.id = fetched.queue
 WHERE fetched.owner = (SELECT id FROM hk.owner WHERE name = $1 AND claimed = 0) ORDER BY fetched.queue, position;
 
--- orphaned: returns jobs of claimed owners, newest first within each queue, because each goes in front of the one before. At most $1,
--- and none behind texts of $2 bytes.
+-- orphaned: returns jobs of claimed owners, newest first within each queue, because each goes in front of the one before. At most $1
+-- jobs; it stops once their texts have $2 bytes.
 WITH newest AS (
   SELECT fetched.owner, fetched.queue, position, octet_length(text)::bigint AS bytes
   FROM hk.owner AS owner JOIN hk.fetched AS fetched ON fetched.owner = owner.id

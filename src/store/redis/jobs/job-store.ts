@@ -30,7 +30,7 @@ const MAX_COMMAND_JOBS = 250
 /** From this many jobs on, a transaction pushes them: a script takes half a microsecond a job to pass their texts on. */
 const MIN_COMMAND_JOBS = 50
 
-/** How ZADD NX answers for one text that the set has already. */
+/** The answer of ZADD NX for one text that the set already has. */
 const NOT_ADDED = 0
 
 /** The most lists that one script reads, so that others need not wait long for it. */

@@ -5,8 +5,8 @@ const MAX_ITEMS = 1000
 const MAX_LENGTH = 1_000_000
 
 /**
- * The bounds of one command with jobs that go to the front of their queues, the newest first: a worker could fetch the newest
- * between two commands. A server takes some milliseconds for 1,000 of them, or for 10 MB.
+ * The bounds of one command whose jobs go to the front of their queues, the newest first: between two such commands a
+ * worker could fetch the newest job. The server needs some milliseconds for 1,000 of them, or for 10 MB.
  */
 export const IN_ORDER = { count: RESCUE_JOBS, length: 2 * RESCUE_CHARACTERS }
 

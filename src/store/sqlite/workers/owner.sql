@@ -32,8 +32,8 @@ DELETE FROM hk_fetched WHERE owner = ? AND queue = ? AND position IN (SELECT val
 -- settleRange: deletes fetched jobs of an owner, from one position to another.
 DELETE FROM hk_fetched WHERE owner = ? AND queue = ? AND position BETWEEN ? AND ?;
 
--- orphaned: returns jobs of claimed owners, newest first within each queue, because each goes in front of the one before. At most so
--- many, and none behind texts of so many characters.
+-- orphaned: returns jobs of claimed owners, newest first within each queue, because each goes in front of the one before. At most ?1
+-- jobs; it stops once their texts have ?2 characters.
 WITH newest AS (
   SELECT fetched.owner, fetched.queue, position, length(text) AS characters
   FROM hk_owner AS owner JOIN hk_fetched AS fetched ON fetched.owner = owner.id
