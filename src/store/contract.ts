@@ -9,7 +9,8 @@
  * of the call asks for is done, or nothing of it. The other items of the same call are independent of it.
  *
  * Terms:
- * - *text*: a job's payload as JSON text, in well-formed Unicode. A store moves texts and never edits them.
+ * - *text*: a job's payload as JSON text, in well-formed Unicode. A store moves texts and never edits them, except that it may
+ *   append the `members` of a finished job.
  * - *owner*: the name under which a worker holds jobs and a lease. A worker that restarts gets a new name.
  * - *ticket*: the store's own, opaque name of one attempt. It is never used twice.
  * - *score*: a time in seconds since the epoch.
@@ -43,6 +44,7 @@ export * from './contract/cancellations.ts'
 export * from './contract/crons.ts'
 export * from './contract/effects.ts'
 export * from './contract/findings.ts'
+export * from './contract/finished-jobs.ts'
 export * from './contract/job-events.ts'
 export * from './contract/job-sets.ts'
 export * from './contract/jobs.ts'

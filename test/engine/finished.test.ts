@@ -105,6 +105,28 @@ test('a finished job runs again by hand, without its result, and is kept again',
   expect((await t.hq.find(jid)).state).toBe('unknown')
 })
 
+test('a job that another program has pushed with such members, or with white space, shows those of its own run', async () => {
+  const t = bench({ defaultJobOptions: { keepFinished: true } })
+  t.hq.job('Foreign', async (_, n: number) => n)
+  const text = (n: number, more = '') =>
+    `{"class":"Foreign","queue":"default","jid":"j${n}","retry":0,"args":[${n}]${more}}`
+  const texts = [
+    text(0, ',"hk_started":5,"hk_result":"old","hk_progress":{}'),
+    `${text(1)}\n `,
+    text(2, ',"more":"hk_result"'),
+  ]
+  for (const text of texts) await t.raw(text)
+  const before = Date.now()
+  await t.work()
+  await t.settled()
+  const found = await Promise.all([0, 1, 2].map((n) => t.hq.find(`j${n}`)))
+  expect(found.map(({ state, result }) => [state, result])).toEqual([0, 1, 2].map((n) => ['succeeded', n]))
+  for (const { startedAt, progress } of found) {
+    expect(startedAt?.getTime()).toBeGreaterThanOrEqual(before)
+    expect(progress ?? undefined).toBeUndefined()
+  }
+})
+
 test('a result that is no JSON or too large is left out, and the job is kept', async () => {
   const t = bench({ defaultJobOptions: { keepFinished: true } })
   t.hq.job('Large', async () => 'x'.repeat(20_000))

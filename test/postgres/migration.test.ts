@@ -243,7 +243,26 @@ onPostgres('migrations', () => {
       await query(
         `SELECT count(*)::int AS n FROM pg_proc WHERE pronamespace = '"${readPostgresUrl(url).schema}"'::regnamespace AND proname LIKE 'step%'`,
       ),
-    ).toEqual([{ n: 2 }])
+    ).toEqual([{ n: 3 }])
+  })
+
+  test('the size of the set of finished jobs stays, and older processes go on running plain jobs', async () => {
+    const { store, url, query } = await newStore()
+    await query(`
+      INSERT INTO hk.finished_pack (size, oldest, newest, scores, texts) VALUES (2, 5, 6, '{5,6}', '{"{\\"jid\\":1}","{\\"jid\\":2}"}');
+      INSERT INTO hk.entry (set_id, score, text) VALUES (-1, 4, '{"jid":0}');
+      UPDATE hk.job_set SET size = 3 WHERE id = -1;
+      DROP FUNCTION hk.step_plain_2;
+      UPDATE hk.schema_version SET version = 7`)
+    const next = openNext(url)
+    expect(await next.jobSets.size('finished')).toBe(3)
+    await next.jobSets.prune('finished', 2, 0)
+    expect((await next.jobSets.page('finished', { limit: 9 })).map(({ score }) => score)).toEqual([5, 6])
+    expect(await next.jobSets.size('finished')).toBe(2)
+    await store.workers.join('w', { queues: ['q'], seconds: 60, host: 'h' })
+    await store.jobs.push([toQueue('q', '{}')], NOW)
+    const rows = await query(`SELECT kind FROM hk.step_plain(1, 'w', '{}', '{}', '{}', '2026-01-01', '{q}', 9, 7)`)
+    expect(rows.map(({ kind }) => kind)).toEqual(['owner', 'fetched'])
   })
 
   test('a migration that fails changes nothing, and its error names the cause', async () => {

@@ -85,6 +85,22 @@ onRedis('finished jobs that nobody has read', () => {
     expect(await texts(store)).toEqual(textsOf(jobs.slice(6)))
   })
 
+  test('a pack that an older process has added is read', async () => {
+    const { store, redis } = await open()
+    const [one, two, three] = [job('one'), job('two'), job('three')]
+    await redis.xadd(PACKS, `2-${NOW}`, 'n', '2', 's', `${SCORE} 2`, 't', `${one}\0${two}`)
+    await redis.set(NEWEST, '2')
+    await store.jobs.push([toQueue('q', three)], NOW)
+    const { fetched } = await store.workers.settleAndFetch('A', requestOf({ fetch: { queues: ['q'], n: 1 } }))
+    const settlements = fetched.map((one) => {
+      const { move } = kept(one, SCORE + 1)
+      return done(one, { move: { ...move, members: ',"hk_started":1' } as Settlement['move'] })
+    })
+    await store.workers.settleAndFetch('A', requestOf({ settlements }))
+    expect(await store.jobSets.size('finished')).toBe(3)
+    expect(await texts(store)).toEqual([one, two, `${three.slice(0, -1)},"hk_started":1}`].sort())
+  })
+
   test('a server at its memory limit keeps, removes and shows them', async () => {
     const { store, redis } = await open()
     const jobs = await fetch(store, 20)

@@ -18,6 +18,8 @@ import { all, type Bench, bench, until } from '../engine/bench.ts'
 /** The schema of version 0.1, and the first one that has its version in the table hk_schema. */
 const SCHEMA_0_1 = 12
 const FIRST_WITH_TABLE = 36
+/** The last schema that keeps the score of each finished job that nobody has read. */
+const LAST_WITH_SCORES = 43
 
 function newPath(): string {
   const folder = mkdtempSync(join(tmpdir(), 'highkiq-migration-'))
@@ -310,6 +312,36 @@ test('today’s workers do each job of a file of version 0.1 once', async () => 
   expect(await hq.stats()).toMatchObject({ enqueued: 0, scheduled: 1, retries: 0, dead: 0, backlog: 0 })
   expect((await hq.stats()).ordered.total).toMatchObject({ length: 1, morgueLength: 0 })
   for (const one of items) await expectExact(hq, one)
+})
+
+test('finished jobs that nobody has read are there after the migration of their packs', async () => {
+  const path = fileOf01()
+  const texts = ['{"jid":"1"}', '{"jid":"ü🦙"}', '{"jid":"3"}']
+  const bytes = texts.map((text) => Buffer.from(text))
+  let start = 0
+  const spans = bytes.map(({ length }) => {
+    start += length
+    return (start - length) * 2 ** 25 + length
+  })
+  await withFile(path, (db) => {
+    const before = migrations.slice(0, LAST_WITH_SCORES - SCHEMA_0_1)
+    db.exec(['BEGIN;', ...before, `UPDATE hk_schema SET version = ${LAST_WITH_SCORES};`, 'COMMIT;'].join('\n'))
+    db.prepare(`INSERT INTO hk_entry ("set", score, text) VALUES (-1, 4, '{"jid":"0"}')`).run()
+    const add = db.prepare(
+      'INSERT INTO hk_finished_pack (size, oldest, newest, scores, spans, texts) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    add.run(2, 5.5, 6, '[5.5,6]', JSON.stringify(spans.slice(0, 2)), Buffer.concat(bytes.slice(0, 2)))
+    add.run(1, 7, 7, '[7]', JSON.stringify([bytes[2]?.length]), bytes[2] as Buffer)
+    db.exec('UPDATE hk_job_set SET size = 4 WHERE id = -1')
+  })
+  const store = openStore(`sqlite:${path}`)
+  onTestFinished(() => store.close())
+  expect(await store.jobSets.size('finished')).toBe(4)
+  const page = await store.jobSets.page('finished', { limit: 9 })
+  expect(page.map(({ text, score }) => [text, score])).toEqual([
+    ['{"jid":"0"}', 4],
+    ...texts.map((text, i) => [text, [5.5, 6, 7][i]]),
+  ])
 })
 
 test('a migration that fails changes nothing', async () => {

@@ -23,10 +23,10 @@ export function movingSets(task: string, origins: readonly MovingOrigin[] = MOVI
   return origins.map((origin): MovingSet => `moving:${origin}:${task}`)
 }
 
-/** Where a job goes. */
+/** Where a job goes. Only a settlement that moves a job to `finished` has `members`; see `FinishedJob`. */
 export type Destination =
   | { to: 'queue'; queue: string; text: string; end: 'front' | 'back' }
-  | { to: SetName; text: string; score: number }
+  | { to: SetName; text: string; score: number; members?: string }
 
 /** The move of a job out of its queue, its set or its dead owner, with its effects. `to: null` drops the job. */
 export interface Move {

@@ -26,6 +26,55 @@ export const finishedJobs: Case[] = [
     },
   },
   {
+    name: 'a finished job is kept with the members of its settlement behind its own, also beside jobs that are not kept',
+    async run(t) {
+      const texts = [t.job(1), t.job(2), t.job('ü🦙'), t.job(4), t.job(5), t.job(6)]
+      await t.push('q', ...texts)
+      const owner = await t.owner()
+      const jobs = await t.fetch(owner, 'q', 6)
+      const [started, other] = [',"hk_started":1', ',"hk_started":2,"hk_result":"ü🦙"']
+      const first = [keptWith(jobs[0], started), keptWith(jobs[1], started), done(jobs[3]), keptWith(jobs[2], other)]
+      expect((await t.settleAndFetch(owner, { settlements: first })).settled).toEqual(first.map(() => 'ok'))
+      const effects = [{ kind: 'release-unique', key: 'k', holder: 'h' } as const]
+      const second = [{ ...keptWith(jobs[4], started, SCORE + 2), effects }, kept(jobs[5], texts[5], SCORE + 1)]
+      expect((await t.settleAndFetch(owner, { settlements: second })).settled).toEqual(['ok', 'ok'])
+      expect(await t.store.jobSets.size('finished')).toBe(5)
+      const [one, two, three, , five, six] = texts as [string, string, string, string, string, string]
+      const withMembers = (text: string, members: string) => `${text.slice(0, -1)}${members}}`
+      const expected = [
+        { text: withMembers(one, started), score: SCORE },
+        { text: withMembers(two, started), score: SCORE },
+        { text: withMembers(three, other), score: SCORE },
+        { text: six, score: SCORE + 1 },
+        { text: withMembers(five, started), score: SCORE + 2 },
+      ]
+      const byText = (a: { text: string }, b: { text: string }) => (a.text < b.text ? -1 : 1)
+      const page = await t.store.jobSets.page('finished', { limit: 9 })
+      expect([...page].sort(byText)).toEqual(expected.sort(byText))
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 6, fetched: 0, enqueued: 0 })
+    },
+  },
+  {
+    name: 'of the jobs of one step that get different members the oldest are removed',
+    async run(t) {
+      await t.push('q', ...Array.from({ length: 9 }, (_, n) => t.job(n)))
+      const owner = await t.owner()
+      const jobs: FetchedJob[] = await t.fetch(owner, 'q', 9)
+      const settlements = jobs.map((job, n) => keptWith(job, `,"hk_result":${n}`, SCORE + n))
+      await t.settleAndFetch(owner, { settlements: settlements.slice(0, 5) })
+      await t.settleAndFetch(owner, { settlements: settlements.slice(5) })
+      const left = async () => {
+        const page = await t.store.jobSets.page('finished', { limit: 9 })
+        return page.map(({ text, score }) => [JSON.parse(text).hk_result, score - SCORE])
+      }
+      await t.store.jobSets.prune('finished', 6, 0)
+      expect(await t.store.jobSets.size('finished')).toBe(6)
+      expect(await left()).toEqual([3, 4, 5, 6, 7, 8].map((n) => [n, n]))
+      await t.store.jobSets.prune('finished', 99, SCORE + 7)
+      expect(await left()).toEqual([7, 8].map((n) => [n, n]))
+    },
+  },
+  {
     name: 'a finished job is kept beside others of the step that have effects, or go elsewhere',
     async run(t) {
       await t.push('q', t.job(1), t.job(2), t.job(3))
@@ -46,7 +95,7 @@ export const finishedJobs: Case[] = [
       const owner = await t.owner()
       const [one, two, three] = await t.fetch(owner, 'q', 3)
       const record = (n: number) => ({ effects: [{ kind: 'record', jid: String(n), about: '[]' } as const] })
-      const settlements = [{ ...kept(one), ...record(1) }, done(two, record(2)), kept(three)]
+      const settlements = [{ ...kept(one), ...record(1) }, done(two, record(2)), keptWith(three, ',"hk_started":1')]
       expect((await t.settleAndFetch(owner, { settlements })).settled).toEqual(['ok', 'ok', 'ok'])
       expect(await t.store.jobSets.size('finished')).toBe(2)
       const signal = new AbortController().signal
@@ -57,16 +106,21 @@ export const finishedJobs: Case[] = [
   {
     name: 'a settlement that comes again, or after the owner was claimed, keeps nothing',
     async run(t) {
-      await t.push('q', t.job(1), t.job(2))
+      await t.push('q', t.job(1), t.job(2), t.job(3), t.job(4))
       const owner = await t.owner()
-      const [one, two] = await t.fetch(owner, 'q', 2)
-      const settle = async (job: FetchedJob) =>
-        (await t.settleAndFetch(owner, { settlements: [kept(job), kept(job)] })).settled
-      expect(await settle(one)).toEqual(['ok', 'fenced'])
-      expect(await settle(one)).toEqual(['fenced', 'fenced'])
+      const [one, two, three, four] = await t.fetch(owner, 'q', 4)
+      const settle = async (...settlements: Settlement[]) => (await t.settleAndFetch(owner, { settlements })).settled
+      const members = ',"hk_started":1'
+      expect(await settle(kept(one), kept(one))).toEqual(['ok', 'fenced'])
+      expect(await settle(keptWith(three, members), keptWith(three, members))).toEqual(['ok', 'fenced'])
+      expect(await settle(kept(one), keptWith(three, members))).toEqual(['fenced', 'fenced'])
+      expect(await settle(keptWith(three, members), keptWith(four, members))).toEqual(['fenced', 'ok'])
       await t.store.workers.claim(owner)
-      expect(await settle(two)).toEqual(['fenced', 'fenced'])
-      expect(await t.store.jobSets.page('finished', { limit: 9 })).toEqual([{ text: t.job(1), score: SCORE }])
+      expect(await settle(kept(two), keptWith(two, members))).toEqual(['fenced', 'fenced'])
+      const page = await t.store.jobSets.page('finished', { limit: 9 })
+      const withMembers = (n: number) => `${t.job(n).slice(0, -1)}${members}}`
+      expect(page.map(({ text }) => text).sort()).toEqual([t.job(1), withMembers(3), withMembers(4)].sort())
+      expect(await t.store.metrics.totals()).toMatchObject({ processed: 3 })
     },
   },
   {
@@ -209,4 +263,8 @@ export const finishedJobs: Case[] = [
 
 function kept(job: FetchedJob, text = job.text, score = SCORE): Settlement {
   return done(job, { move: { to: 'finished', text, score } })
+}
+
+function keptWith(job: FetchedJob, members: string, score = SCORE): Settlement {
+  return done(job, { move: { to: 'finished', text: job.text, members, score } })
 }

@@ -3,7 +3,7 @@
  * than all else that its end writes. Reading the set unpacks them, so all of its rows are older than all packs.
  */
 
-import type { Entry } from '../../contract.ts'
+import { type FinishedJob, finishedText } from '../../contract.ts'
 import { Tables } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 import { slicesOf } from './slices.ts'
@@ -17,10 +17,10 @@ interface Pack {
 }
 
 export class FinishedPacks extends Tables {
-  async add(entries: readonly Entry[]): Promise<void> {
-    for (const slice of slicesOf(entries, ({ text }) => text.length)) {
+  async add(jobs: readonly FinishedJob[]): Promise<void> {
+    for (const slice of slicesOf(jobs, ({ text, members = '' }) => text.length + members.length)) {
       const scores = slice.map(({ score }) => score)
-      const texts = slice.map(({ text }) => text.toWellFormed())
+      const texts = slice.map(({ text, members }) => finishedText(text, members).toWellFormed())
       await this.db.run(sql.finishedPack.add, slice.length, Math.min(...scores), Math.max(...scores), scores, texts)
     }
   }
@@ -34,16 +34,16 @@ export class FinishedPacks extends Tables {
     return ((await this.db.first(sql.finishedPack.count)) as { jobs: number }).jobs
   }
 
-  /** Moves the jobs of the oldest packs into the table of the set: about `most` jobs. Returns the number of duplicates. */
+  /** Moves the jobs of the oldest packs into the table of the set: about `most` jobs. Returns how many were new. */
   async unpack(set: number, most: number): Promise<number> {
-    let duplicates = 0
+    let added = 0
     for (let jobs = 0; jobs < most; ) {
       const pack = await this.db.first<{ size: number; added: number }>(sql.finishedPack.unpack, set)
       if (!pack) break
       jobs += pack.size
-      duplicates += pack.size - pack.added
+      added += pack.added
     }
-    return duplicates
+    return added
   }
 
   /**

@@ -1,7 +1,7 @@
 /** Job sets: retry, schedule, dead, finished, and those of jobs that wait for room in a limit. */
 
 import { queueOfJob } from '../../../job/priority.ts'
-import type { Entry, SetName } from '../../contract.ts'
+import type { Entry, FinishedJob, SetName } from '../../contract.ts'
 import { DUE_CHANNEL, HIGHEST, isLimited, isMoving, LOWEST, NO_SET, SET_ID } from '../../sql/job-sets.ts'
 import { Tables } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
@@ -54,16 +54,14 @@ export class JobSets extends Tables {
   }
 
   /** Adds jobs that are done. Of jobs with the same text and score one stays. */
-  async addFinished(entries: readonly Entry[]): Promise<void> {
-    await this.#packs.add(entries)
-    await this.db.run(sql.set.grow, entries.length, SET_ID.finished)
+  addFinished(jobs: readonly FinishedJob[]): Promise<void> {
+    return this.#packs.add(jobs)
   }
 
   /** Moves about `most` finished jobs that nobody has read to where they are read. Returns whether all are there now. */
   async unpack(set: SetName, most = Number.POSITIVE_INFINITY): Promise<boolean> {
     if (set !== 'finished' || (await this.#packs.isEmpty())) return true
-    const twice = await this.#packs.unpack(SET_ID.finished, most)
-    if (twice > 0) await this.db.run(sql.set.grow, -twice, SET_ID.finished)
+    await this.db.run(sql.set.grow, await this.#packs.unpack(SET_ID.finished, most), SET_ID.finished)
     return await this.#packs.isEmpty()
   }
 
@@ -76,12 +74,11 @@ export class JobSets extends Tables {
   async removeLowest(set: SetName, max: number, since: number, limit: number): Promise<number> {
     if (set !== 'finished') return await this.#removeRows(set, max, since, limit)
     const packed = await this.#packs.jobs()
-    const rows = (await this.size(set)) - packed
-    let removed = await this.#removeRows(set, Math.max(max - packed, 0), since, limit, rows)
+    const rows = await this.#rows(set)
+    let removed = await this.#removeRows(set, Math.max(max - packed, 0), since, limit)
     // Packs are newer than rows.
     if (packed === 0 || removed < rows || removed >= limit) return removed
-    const { deleted, isInside } = await this.#packs.deleteOldest((await this.size(set)) - max, since, limit - removed)
-    if (deleted > 0) await this.db.run(sql.set.grow, -deleted, SET_ID.finished)
+    const { deleted, isInside } = await this.#packs.deleteOldest(packed - max, since, limit - removed)
     removed += deleted
     if (!isInside || removed >= limit) return removed
     await this.unpack(set, 1)
@@ -98,24 +95,18 @@ export class JobSets extends Tables {
     return rows.map(({ text }) => text)
   }
 
-  async #lastToRemove(
-    set: SetName,
-    max: number,
-    since: number,
-    limit: number,
-    known?: number,
-  ): Promise<Entry | undefined> {
-    const rows = known ?? (await this.size(set))
+  async #lastToRemove(set: SetName, max: number, since: number, limit: number): Promise<Entry | undefined> {
+    const rows = await this.#rows(set)
     const id = await this.idOf(set)
     const { old } = (await this.db.first<{ old: number }>(sql.set.countBelow, id, since, limit)) as { old: number }
     const n = Math.min(Math.max(rows - max, old), limit)
     return n > 0 ? await this.db.first<Entry>(sql.set.atUp, id, n - 1) : undefined
   }
 
-  /** Like `removeLowest`, for the entries that are not packed. `rows` is their number, if it is known. */
-  async #removeRows(set: SetName, max: number, since: number, limit: number, rows?: number): Promise<number> {
+  /** Like `removeLowest`, for the entries that are not packed. */
+  async #removeRows(set: SetName, max: number, since: number, limit: number): Promise<number> {
     const id = await this.idOf(set)
-    const last = await this.#lastToRemove(set, max, since, limit, rows)
+    const last = await this.#lastToRemove(set, max, since, limit)
     if (!last) return 0
     return (await this.db.first<{ removed: number }>(sql.set.removeTo, id, last.score, last.text))?.removed ?? 0
   }
@@ -146,6 +137,11 @@ export class JobSets extends Tables {
   }
 
   async size(set: SetName): Promise<number> {
+    return (await this.#rows(set)) + (set === 'finished' ? await this.#packs.jobs() : 0)
+  }
+
+  /** Returns the number of entries that are not packed. */
+  async #rows(set: SetName): Promise<number> {
     return (await this.db.first<{ size: number }>(sql.set.size, await this.idOf(set)))?.size ?? 0
   }
 

@@ -36,8 +36,9 @@ SELECT hk.unpack($1, $2, $3);
 -- unpackAt: does the same for the jobs at these positions.
 SELECT hk.unpack($1, position, position) FROM unnest($2::bigint[]) AS position;
 
--- stepPlain: see hk.step_plain.
-SELECT kind, queue_id AS "queueId", at_position AS position, queue_name AS queue, job AS text FROM hk.step_plain($1, $2, $3, $4, $5, $6, $7, $8, $9);
+-- stepPlain: see hk.step_plain_2.
+SELECT kind, queue_id AS "queueId", at_position AS position, queue_name AS queue, job AS text
+FROM hk.step_plain_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12);
 
 -- stepRows: see hk.step_rows.
 SELECT kind, queue_id AS "queueId", at_position AS position, queue_name AS queue, job AS text

@@ -151,13 +151,14 @@ RETURNS TABLE (at_position bigint, job text) LANGUAGE sql STABLE AS $$
   ) AS jobs ORDER BY position DESC LIMIT most
 $$;
 
--- One step of a worker whose ended jobs are done and have no effects: deletes them, counts them, and fetches at most `most` jobs
--- of the queues, in their order. The tickets of the ended jobs are columns. Returns rows: `owner` with the newest version of the
--- cancellations and the number of jobs deleted (no such row: the owner has no lease, and nothing was done), `settled` with the place
--- (from 1) of each job deleted if some were not there, and `fetched`.
-CREATE OR REPLACE FUNCTION hk.step_plain(
+-- One step of a worker whose ended jobs are done and have no effects: deletes them, counts them, keeps some as a pack of finished jobs,
+-- and fetches at most `most` jobs of the queues, in their order. The tickets of the ended jobs are columns. kept_runs (or an empty
+-- array, if no job is kept): for each ended job the number (from 1) of its score and its members, or 0 if it is not kept. Returns rows:
+-- `owner` with the newest version of the cancellations and the number of jobs deleted (no such row: the owner has no lease, and nothing
+-- was done), `settled` with the place (from 1) of each job deleted if some were not there, and `fetched`.
+CREATE OR REPLACE FUNCTION hk.step_plain_2(
   lock bigint, owner_name text, ended_queues bigint[], ended_positions bigint[], ended_fetches bigint[], today text, names text[],
-  most bigint, this_fetch bigint
+  most bigint, this_fetch bigint, kept_runs integer[], run_scores double precision[], run_members text[]
 ) RETURNS TABLE (kind text, queue_id bigint, at_position bigint, queue_name text, job text) LANGUAGE plpgsql
 SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET plan_cache_mode = force_generic_plan
@@ -165,6 +166,8 @@ SET lock_timeout = '5s' AS $$
 DECLARE
   own bigint;
   gone bigint[];
+  kept_scores double precision[];
+  kept_texts text[];
   first_jobs bigint[];
 BEGIN
   PERFORM pg_catalog.pg_advisory_xact_lock_shared(lock);
@@ -173,15 +176,22 @@ BEGIN
   IF pg_catalog.cardinality(ended_queues) > 0 THEN
     WITH deleted AS (
       DELETE FROM hk.fetched AS fetched
-      USING unnest(ended_queues, ended_positions, ended_fetches) WITH ORDINALITY AS ended (queue, position, fetch_number, nth)
+      USING unnest(ended_queues, ended_positions, ended_fetches, kept_runs) WITH ORDINALITY AS ended (queue, position, fetch_number, run, nth)
       CROSS JOIN LATERAL (
         SELECT ctid AS row_id FROM hk.fetched AS owned WHERE owned.owner = own AND owned.queue = ended.queue
           AND owned.position = ended.position AND owned.fetch_number = ended.fetch_number OFFSET 0
       ) AS found
-      WHERE fetched.ctid = found.row_id RETURNING nth
+      WHERE fetched.ctid = found.row_id
+      RETURNING nth, run, CASE WHEN run > 0 THEN pg_catalog."left"(fetched.text, -1) || run_members[run] || '}' END AS kept
     )
-    SELECT pg_catalog.array_agg(nth) INTO gone FROM deleted;
+    SELECT pg_catalog.array_agg(nth), pg_catalog.array_agg(run_scores[run]) FILTER (WHERE run > 0), pg_catalog.array_agg(kept) FILTER (WHERE run > 0)
+    INTO gone, kept_scores, kept_texts FROM deleted;
     IF gone IS NOT NULL THEN INSERT INTO hk.stat_change VALUES (today, pg_catalog.cardinality(gone)); END IF;
+    IF kept_texts IS NOT NULL THEN
+      INSERT INTO hk.finished_pack (size, oldest, newest, scores, texts)
+      SELECT pg_catalog.cardinality(kept_texts), pg_catalog.min(score), pg_catalog.max(score), kept_scores, kept_texts
+      FROM pg_catalog.unnest(kept_scores) AS score;
+    END IF;
   END IF;
   RETURN QUERY SELECT 'owner', version, coalesce(pg_catalog.cardinality(gone), 0)::bigint, NULL, NULL FROM hk.newest_cancellation;
   IF pg_catalog.cardinality(gone) < pg_catalog.cardinality(ended_queues) THEN
@@ -211,6 +221,14 @@ BEGIN
   IF pg_catalog.random() < 0.01 THEN PERFORM hk.sum_changes(lock); END IF;
 END $$;
 
+-- What versions before step_plain_2 call; they keep no finished jobs with it.
+CREATE OR REPLACE FUNCTION hk.step_plain(
+  lock bigint, owner_name text, ended_queues bigint[], ended_positions bigint[], ended_fetches bigint[], today text, names text[],
+  most bigint, this_fetch bigint
+) RETURNS TABLE (kind text, queue_id bigint, at_position bigint, queue_name text, job text) LANGUAGE sql AS $$
+  SELECT * FROM hk.step_plain_2(lock, owner_name, ended_queues, ended_positions, ended_fetches, today, names, most, this_fetch, '{}', '{}', '{}')
+$$;
+
 -- Adds messages to rows. Of a row with too many, deletes the oldest ones behind the first `firsts`, so that `lasts` others stay.
 CREATE OR REPLACE FUNCTION hk.add_messages(
   tasks bigint[], rows bigint[], times bigint[], codes text[], all_params text[], firsts bigint, lasts bigint
@@ -229,9 +247,9 @@ CREATE OR REPLACE FUNCTION hk.add_messages(
   SELECT task, idx, new.n, at, code, params FROM new JOIN last USING (task, idx) WHERE new.n <= firsts OR new.n > last.n - lasts;
 $$;
 
--- One step of a worker in which rows of tasks begin, finish or fail: does what step_plain does, changes the rows and the counts of
+-- One step of a worker in which rows of tasks begin, finish or fail: does what step_plain_2 does, changes the rows and the counts of
 -- their tasks, and refills the windows. Steps for different tasks run at the same time. failures: the number of jobs that failed.
--- endings: how the jobs of rows end, for templates with times in milliseconds and in seconds (rowMembers). Returns what step_plain
+-- endings: how the jobs of rows end, for templates with times in milliseconds and in seconds (rowMembers). Returns what step_plain_2
 -- returns, and `refilled` for each queue that got jobs. Or only `other`: the step needs more than this, and nothing was done.
 CREATE OR REPLACE FUNCTION hk.step_rows(
   lock bigint, owner_name text, ended_queues bigint[], ended_positions bigint[], ended_fetches bigint[], today text, names text[],
@@ -371,7 +389,7 @@ BEGIN
     RETURN;
   END;
   RETURN QUERY SELECT 'refilled', NULL::bigint, NULL::bigint, name, NULL FROM unnest(refilled) AS names (name);
-  RETURN QUERY SELECT * FROM hk.step_plain(lock, owner_name, ended_queues, ended_positions, ended_fetches, today, names, most, this_fetch);
+  RETURN QUERY SELECT * FROM hk.step_plain_2(lock, owner_name, ended_queues, ended_positions, ended_fetches, today, names, most, this_fetch, '{}', '{}', '{}');
 END $$;
 
 -- Functions for transactions of the app (app-transaction.ts). Texts go in and come out, because drivers read other types in ways of their own.

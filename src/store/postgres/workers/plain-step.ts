@@ -1,8 +1,16 @@
-/** Steps of workers that only end jobs without effects and fetch: one statement each, beside those of other workers. */
+/** Steps of workers that only end jobs without effects, keep some, and fetch: one statement each, beside those of other workers. */
 
 import { fencedAnswer } from '../../contract/fenced-answer.ts'
-import type { FetchedJob, SettleAndFetch, SettleAndFetchAnswer, Settlement } from '../../contract.ts'
+import type {
+  Destination,
+  FetchedJob,
+  FinishedJob,
+  SettleAndFetch,
+  SettleAndFetchAnswer,
+  Settlement,
+} from '../../contract.ts'
 import { queueAt } from '../queues/queues.ts'
+import { MOST_CHARACTERS } from '../queues/slices.ts'
 import { type Tickets, ticketOf, ticketsOf } from '../queues/tickets.ts'
 import type { StoreServer } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
@@ -19,26 +27,59 @@ export function isPlainStep({ started, settlements }: SettleAndFetch): boolean {
   return started.length === 0 && settlements.every(isDone)
 }
 
-function isDone(settlement: Settlement): boolean {
-  return isEnded(settlement) && settlement.failed === 0 && !settlement.effects?.length
+function isDone({ move, also, processed, failed, effects }: Settlement): boolean {
+  return (move === null || isKept(move)) && !also?.length && processed === 1 && failed === 0 && !effects?.length
 }
 
-/** Returns whether a job has run and is over, and nothing but its effects comes of it. */
-export function isEnded({ move, also, processed }: Settlement): boolean {
-  return move === null && !also?.length && processed === 1
+/** Returns whether a job goes to the set of finished jobs with its text and further members. */
+function isKept(to: Destination | null): to is FinishedJob & Destination {
+  return to?.to === 'finished' && !!to.members
 }
 
+/** Resolves with undefined, and changes nothing, if the step needs more than that. */
 export async function plainStep(
   server: StoreServer,
   owner: string,
   request: SettleAndFetch,
   fetchNumber: number,
-): Promise<SettleAndFetchAnswer> {
-  const tickets = ticketsOf(request.settlements)
-  const rows = await server.runOne((db) =>
-    db.all<Row>(sql.queue.stepPlain, ...valuesOf(server, owner, request, tickets, fetchNumber)),
-  )
+): Promise<SettleAndFetchAnswer | undefined> {
+  const { settlements } = request
+  const tickets = ticketsOf(settlements)
+  const kept = keptOf(settlements)
+  if (!kept || (kept.runs.length > 0 && tickets.all.length < settlements.length)) return undefined
+  const values = [...valuesOf(server, owner, request, tickets, fetchNumber), kept.runs, kept.scores, kept.members]
+  const rows = await server.runOne((db) => db.all<Row>(sql.queue.stepPlain, ...values))
   return answerOf(request, tickets, fetchNumber, rows)
+}
+
+/** The kept jobs of a step, as step_plain_2 takes them. */
+interface Kept {
+  runs: number[]
+  scores: number[]
+  members: string[]
+}
+
+/** Returns undefined if their texts are too long for one pack. */
+function keptOf(settlements: readonly Settlement[]): Kept | undefined {
+  const kept: Kept = { runs: [], scores: [], members: [] }
+  let characters = 0
+  let last: FinishedJob | undefined
+  for (const { move } of settlements) {
+    if (!isKept(move)) {
+      kept.runs.push(0)
+      continue
+    }
+    const { text, score, members = '' } = move
+    if (score !== last?.score || members !== last.members) {
+      kept.scores.push(score)
+      kept.members.push(members)
+      last = move
+    }
+    kept.runs.push(kept.scores.length)
+    characters += text.length + members.length
+  }
+  if (characters > MOST_CHARACTERS) return undefined
+  return last ? kept : { runs: [], scores: [], members: [] }
 }
 
 /** Returns the values that a statement of a step begins with. */

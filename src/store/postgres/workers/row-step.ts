@@ -9,7 +9,7 @@ import { ticketsOf } from '../queues/tickets.ts'
 import { columns } from '../server/columns.ts'
 import type { StoreServer } from '../server/store-server.ts'
 import { sql } from '../sql.generated.ts'
-import { answerOf, isEnded, type Row, valuesOf } from './plain-step.ts'
+import { answerOf, type Row, valuesOf } from './plain-step.ts'
 
 /** A template with times in seconds. */
 const IN_SECONDS = '{"enqueued_at":0.0}'
@@ -17,7 +17,10 @@ const IN_SECONDS = '{"enqueued_at":0.0}'
 export function isRowStep({ started, settlements }: SettleAndFetch): boolean {
   return (
     started.every(({ effects }) => effects.every(isBeginning)) &&
-    settlements.every((one) => isEnded(one) && (one.effects ?? []).every(isEnd))
+    settlements.every(
+      ({ move, also, processed, effects = [] }) =>
+        move === null && !also?.length && processed === 1 && effects.every(isEnd),
+    )
   )
 }
 

@@ -2,7 +2,7 @@
 
 import { fencedAnswer } from '../../contract/fenced-answer.ts'
 import type {
-  Entry,
+  FinishedJob,
   SettleAndFetch,
   SettleAndFetchAnswer,
   SettleAnswer,
@@ -54,7 +54,7 @@ async function settle(
   // A ticket that is named twice in a call is settled once.
   const isOwn = settlements.map(({ ticket }) => own.delete(ticket))
   const ended = settlements.filter(({ move, effects, also }, i) => isOwn[i] && (move || effects || also))
-  const finished: Entry[] = []
+  const finished: FinishedJob[] = []
   const effects = ended.flatMap((one) => [one, ...(one.also ?? [])].flatMap((branch) => branch.effects ?? []))
   const applied = await ledgers.advance(effects)
   await ledgers.prepare(effects, applied)

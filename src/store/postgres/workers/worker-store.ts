@@ -65,9 +65,9 @@ export class PostgresWorkerStore extends PostgresArea implements WorkerStore {
   }
 
   async #settleAndFetch(owner: string, request: SettleAndFetch, fetchNumber: number): Promise<SettleAndFetchAnswer> {
-    if (isPlainStep(request)) return plainStep(this.server, owner, request, fetchNumber)
     try {
-      const answer = isRowStep(request) && (await rowStep(this.server, owner, request, fetchNumber))
+      const plain = isPlainStep(request) && (await plainStep(this.server, owner, request, fetchNumber))
+      const answer = plain || (isRowStep(request) && (await rowStep(this.server, owner, request, fetchNumber)))
       if (answer) return answer
       return await this.server.write((db) => settleAndFetch(db, owner, request, fetchNumber))
     } catch (thrown) {

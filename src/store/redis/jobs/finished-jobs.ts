@@ -3,7 +3,7 @@
  * would cost more than all else that its end writes. Reading the set moves them into a sorted set; see finished-packs.lua.
  */
 
-import type { Entry } from '../../contract.ts'
+import { type FinishedJob, finishedRuns } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import type { Argument } from '../server/connection.ts'
 import { StorePart } from '../server/server.ts'
@@ -26,18 +26,16 @@ export class FinishedJobs extends StorePart {
   }
 }
 
-/** Returns a pack as `readPacks` in step.lua reads it: how many jobs, the latest time (ms), the scores, and the texts. */
-export function packOf(entries: readonly Entry[]): Argument[] {
-  const scores: string[] = []
-  let latest = 0
-  for (let i = 0, n = 1; i < entries.length; i += n) {
-    const { score } = entries[i] as Entry
-    n = 1
-    while (entries[i + n]?.score === score) n++
-    scores.push(`${score} ${n}`)
-    latest = Math.max(latest, score)
-  }
+/**
+ * Returns a pack as `readPacks` in step.lua reads it: how many jobs, the latest time (ms), the scores, the texts, and the members
+ * that the texts get when they are unpacked.
+ */
+export function packOf(jobs: readonly FinishedJob[]): Argument[] {
+  const runs = finishedRuns(jobs)
+  const latest = runs.reduce((most, { score }) => Math.max(most, score), 0)
+  const scores = runs.map(({ score, size }) => `${score} ${size}`).join()
   // No JSON text has a NUL character.
-  const texts = entries.map(({ text }) => text).join('\0')
-  return [entries.length, Math.ceil(latest * 1000), scores.join(), texts]
+  const texts = jobs.map(({ text }) => text).join('\0')
+  const members = runs.map((run) => run.members).join('\0')
+  return [jobs.length, Math.ceil(latest * 1000), scores, texts, members]
 }

@@ -2,8 +2,9 @@
 --
 -- A stream has each pack as an entry, whose ID is NUMBER-TIME: the number of its last job, counted from the first job that was
 -- ever packed, and the time at which the last of its jobs ended, rounded up (ms). Its fields are `n` (how many jobs), `s` (their
--- scores, each with how many jobs in a row have it: "1.5 2,1.7 1") and `t` (their texts, separated by NUL). A counter has
--- the newest number. `readPacks` in step.lua adds them.
+-- scores, each with how many jobs in a row have it: "1.5 2,1.7 1"), `t` (their texts, separated by NUL) and `m` (for each score
+-- the members that its texts get behind their last one, separated by NUL). Packs of older processes have no `m`. A counter has the
+-- newest number. `readPacks` in step.lua adds them.
 --
 -- KEYS  1 is the set of finished jobs, 2 is the packs, 3 is their counter.
 
@@ -13,7 +14,8 @@ local function packAfter(number)
   if not entry then return end
   local last, time = string.match(entry[1], '^(%d+)-(%d+)$')
   local fields = entry[2]
-  return { last = tonumber(last), time = tonumber(time), size = tonumber(fields[2]), scores = fields[4], texts = fields[6] }
+  return { last = tonumber(last), time = tonumber(time), size = tonumber(fields[2]), scores = fields[4], texts = fields[6],
+    members = fields[8] or '' }
 end
 
 -- Returns how many jobs there are in `pack`, the oldest one, and in those after it.
@@ -25,11 +27,17 @@ end
 -- Appends score and text of each job of a pack to an array.
 local function appendJobs(array, pack)
   local from = 1
+  local nextMembers = string.gmatch(pack.members .. '\0', '(%Z*)%z')
   for score, times in string.gmatch(pack.scores, '([^ ,]+) (%d+)') do
+    local members = nextMembers() or ''
     for _ = 1, tonumber(times) do
       local separator = string.find(pack.texts, '\0', from, true) or #pack.texts + 1
       array[#array + 1] = score
-      array[#array + 1] = string.sub(pack.texts, from, separator - 1)
+      if members == '' then
+        array[#array + 1] = string.sub(pack.texts, from, separator - 1)
+      else
+        array[#array + 1] = string.sub(pack.texts, from, separator - 2) .. members .. '}'
+      end
       from = separator + 1
     end
   end

@@ -2,8 +2,8 @@
 
 import { splitTaskJid } from '../../../job/payload.ts'
 import {
-  type Entry,
   type EventEffect,
+  type FinishedJob,
   hasOnlyRecords,
   type RecordEffect,
   type SettleAndFetch,
@@ -45,8 +45,8 @@ export interface PartQueue {
   /** The jobs that are simply done, and the indexes of their settlements in the step. */
   done: HeldJob[]
   indexes: number[]
-  /** The entries of those jobs that are kept in the set of finished jobs. */
-  finished: Entry[]
+  /** Those of these jobs that are kept in the set of finished jobs. */
+  finished: FinishedJob[]
   /** Tickets of settled arrivals that the server need not remember any more. */
   arrivals: number[]
 }

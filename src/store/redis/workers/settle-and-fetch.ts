@@ -9,7 +9,7 @@ import { messageOf } from '../../../job/errors.ts'
 import { baseQueue } from '../../../job/priority.ts'
 import { fencedAnswer } from '../../contract/fenced-answer.ts'
 import {
-  type Entry,
+  type FinishedJob,
   hasOnlyRecords,
   packEvents,
   recordsIn,
@@ -218,7 +218,7 @@ export class SettleAndFetchScript {
   /** Adds what `readPacks` in step.lua reads. */
   #addPacks(call: Call, queues: readonly PartQueue[], others: readonly Pending[]): void {
     const kept = queues.filter(({ finished }) => finished.length > 0)
-    if (kept.length === 0 && !others.some(keptEntry)) {
+    if (kept.length === 0 && !others.some(keptJob)) {
       call.add(0)
       return
     }
@@ -262,7 +262,7 @@ export class SettleAndFetchScript {
       const { number } = queues.find(({ name }) => name === job.queue) as PartQueue
       const source = job.arrival === undefined ? 'ticket' : 'arrival'
       call.add(number, source, serverTicket(job.ticket), texts.write(job.arrival ?? ''))
-      const kept = keptEntry({ settlement })
+      const kept = keptJob({ settlement })
       call.add(settlement.processed, settlement.failed, ...(kept ? [1, ...packOf([kept])] : [0]))
       call.item(kept ? null : settlement.move, settlement.effects)
       call.branches(settlement.also)
@@ -341,8 +341,8 @@ interface PartAnswer {
   answer: SettleAndFetchAnswer
 }
 
-/** Returns the entry of a job that is kept in the set of finished jobs. */
-function keptEntry({ settlement: { move } }: Pick<Pending, 'settlement'>): Entry | undefined {
+/** Returns a job that is kept in the set of finished jobs. */
+function keptJob({ settlement: { move } }: Pick<Pending, 'settlement'>): FinishedJob | undefined {
   return move?.to === 'finished' ? move : undefined
 }
 
@@ -391,8 +391,13 @@ function isFront(to: Settlement['move']): boolean {
 
 function weightOf(settlement: Settlement): number {
   const { move, effects = [], also = [] } = settlement
-  if (!settlement.effects && !settlement.also) return move?.text.length ?? 0
+  if (!settlement.effects && !settlement.also) return lengthOf(move)
   if (!move && also.length === 0 && hasOnlyRecords(settlement)) return 0
-  const texts = also.reduce((sum, { to }) => sum + to.text.length, move?.text.length ?? 0)
+  const texts = also.reduce((sum, { to }) => sum + to.text.length, lengthOf(move))
   return texts + Math.max(effects.length + also.length - 1, 0) * CHARACTERS_OF_AN_EFFECT
+}
+
+function lengthOf(move: Settlement['move']): number {
+  if (!move) return 0
+  return move.text.length + (move.to === 'finished' ? (move.members?.length ?? 0) : 0)
 }

@@ -40,13 +40,13 @@ local function readPacks()
   if key then report(unusable(key)) end
   local packs = { areUnusable = key }
 
-  function packs.read() return { size = text(), time = text(), scores = text(), texts = text() } end
+  function packs.read() return { size = text(), time = text(), scores = text(), texts = text(), members = text() } end
 
   -- Adds a pack behind the others. A problem must not end a script that has removed jobs.
   function packs.add(pack)
     local function add(newest)
       return redis.pcall('XADD', KEYS[first], string.format('%.0f-%s', newest, pack.time),
-        'n', pack.size, 's', pack.scores, 't', pack.texts)
+        'n', pack.size, 's', pack.scores, 't', pack.texts, 'm', pack.members)
     end
     local newest = redis.pcall('INCRBY', KEYS[first + 1], pack.size)
     if type(newest) == 'number' and newest > tonumber(pack.size) and type(add(newest)) == 'string' then return end

@@ -76,15 +76,15 @@ CREATE TABLE hk_entry (
   PRIMARY KEY ("set", score, text)
 ) STRICT, WITHOUT ROWID;
 
--- Finished jobs that nobody has read, those of a step in a row; see queues/finished-packs.ts.
+-- Finished jobs that nobody has read, those of a step in a row; see queues/finished-packs.ts. Their set does not count them. runs: a
+-- JSON array of FinishedRun. texts: the texts without the members of their runs, separated by U+001E.
 CREATE TABLE hk_finished_pack (
   id     INTEGER PRIMARY KEY,
   size   INTEGER NOT NULL,
   oldest REAL NOT NULL,
   newest REAL NOT NULL,
-  scores TEXT NOT NULL,
-  spans  TEXT NOT NULL,
-  texts  BLOB NOT NULL
+  runs   TEXT NOT NULL,
+  texts  TEXT NOT NULL
 ) STRICT;
 
 -- Limits with used slots or waiting jobs. spec: the limit as JSON. next_check: when the waiting jobs may have room, in microseconds on

@@ -3,7 +3,7 @@
  * than all else that its end writes. Reading the set unpacks them, so all of its rows are older than all packs.
  */
 
-import type { Entry } from '../../contract.ts'
+import { type FinishedJob, type FinishedRun, finishedRuns, finishedText } from '../../contract.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import { packed, slicesOf } from './packed.ts'
@@ -16,21 +16,23 @@ interface Pack {
   newest: number
 }
 
-/** The jobs of a pack, as arguments of `addAll`. */
-interface PackedJobs {
-  size: number
-  scores: string
-  spans: string
-  texts: Buffer
-}
+/** No JSON text has this character. */
+const SEPARATOR = '\x1e'
 
 export class FinishedPacks extends Tables {
-  add(entries: readonly Entry[]): void {
-    for (const slice of slicesOf(entries, ({ text }) => text.length)) {
-      const [spans, bytes] = packed(slice.map(({ text }) => text))
-      const scores = slice.map(({ score }) => score)
-      const range = [Math.min(...scores), Math.max(...scores)] as const
-      this.db.run(sql.finishedPack.add, slice.length, ...range, JSON.stringify(scores), spans, bytes)
+  add(jobs: readonly FinishedJob[]): void {
+    for (const slice of slicesOf(jobs, ({ text, members = '' }) => text.length + members.length)) {
+      const runs = finishedRuns(slice)
+      const scores = runs.map(({ score }) => score)
+      const texts = slice.map(({ text }) => text).join(SEPARATOR)
+      this.db.run(
+        sql.finishedPack.add,
+        slice.length,
+        Math.min(...scores),
+        Math.max(...scores),
+        JSON.stringify(runs),
+        texts,
+      )
     }
   }
 
@@ -43,17 +45,21 @@ export class FinishedPacks extends Tables {
     return (this.db.first(sql.finishedPack.count) as { jobs: number }).jobs
   }
 
-  /** Moves the jobs of the oldest packs into the table of the set: about `most` jobs. Returns the number of duplicates. */
+  /** Moves the jobs of the oldest packs into the table of the set: about `most` jobs. Returns how many of them were new. */
   unpack(set: number, most: number): number {
     let jobs = 0
     let added = 0
     while (jobs < most) {
-      const pack = this.db.first<PackedJobs>(sql.finishedPack.delete)
+      const pack = this.db.first<{ runs: string; texts: string }>(sql.finishedPack.delete)
       if (!pack) break
-      jobs += pack.size
-      added += this.db.run(sql.set.addAll, set, pack.scores, pack.spans, pack.texts)
+      const runs = JSON.parse(pack.runs) as FinishedRun[]
+      const each = runs.flatMap((run) => Array.from({ length: run.size }, () => run))
+      const texts = pack.texts.split(SEPARATOR).map((text, i) => finishedText(text, each[i]?.members))
+      const scores = each.map(({ score }) => score)
+      jobs += texts.length
+      added += this.db.run(sql.set.addAll, set, JSON.stringify(scores), ...packed(texts))
     }
-    return jobs - added
+    return added
   }
 
   /**

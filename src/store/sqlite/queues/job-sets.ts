@@ -1,7 +1,7 @@
 /** Job sets: retry, schedule, dead, finished, and those of jobs that wait for room in a limit. */
 
 import { queueOfJob } from '../../../job/priority.ts'
-import type { Entry, SetName } from '../../contract.ts'
+import type { Entry, FinishedJob, SetName } from '../../contract.ts'
 import { DUE_CHANNEL, HIGHEST, isLimited, isMoving, LOWEST, NO_SET, SET_ID } from '../../sql/job-sets.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
@@ -27,16 +27,14 @@ export class JobSets extends Tables {
   }
 
   /** Adds jobs that are done. Of jobs with the same text and score one stays. */
-  addFinished(entries: readonly Entry[]): void {
-    this.#packs.add(entries)
-    this.db.run(sql.set.grow, entries.length, SET_ID.finished)
+  addFinished(jobs: readonly FinishedJob[]): void {
+    this.#packs.add(jobs)
   }
 
   /** Moves about `most` finished jobs that nobody has read to where they are read. Returns whether all are there now. */
   unpack(set: SetName, most = Number.POSITIVE_INFINITY): boolean {
     if (set !== 'finished' || this.#packs.isEmpty) return true
-    const twice = this.#packs.unpack(SET_ID.finished, most)
-    if (twice > 0) this.db.run(sql.set.grow, -twice, SET_ID.finished)
+    this.db.run(sql.set.grow, this.#packs.unpack(SET_ID.finished, most), SET_ID.finished)
     return this.#packs.isEmpty
   }
 
@@ -49,12 +47,11 @@ export class JobSets extends Tables {
   removeLowest(set: SetName, max: number, since: number, limit: number): number {
     if (set !== 'finished') return this.#removeRows(set, max, since, limit)
     const packed = this.#packs.jobs
-    const rows = this.size(set) - packed
-    let removed = this.#removeRows(set, Math.max(max - packed, 0), since, limit, rows)
+    const rows = this.#rows(set)
+    let removed = this.#removeRows(set, Math.max(max - packed, 0), since, limit)
     // Packs are newer than rows.
     if (packed === 0 || removed < rows || removed >= limit) return removed
-    const { deleted, isInside } = this.#packs.deleteOldest(this.size(set) - max, since, limit - removed)
-    if (deleted > 0) this.db.run(sql.set.grow, -deleted, SET_ID.finished)
+    const { deleted, isInside } = this.#packs.deleteOldest(packed - max, since, limit - removed)
     removed += deleted
     if (!isInside || removed >= limit) return removed
     this.unpack(set, 1)
@@ -70,17 +67,18 @@ export class JobSets extends Tables {
     return rows.map(({ text }) => text)
   }
 
-  #lastToRemove(set: SetName, max: number, since: number, limit: number, rows = this.size(set)): Entry | undefined {
+  #lastToRemove(set: SetName, max: number, since: number, limit: number): Entry | undefined {
+    const rows = this.#rows(set)
     const id = this.idOf(set)
     const { old } = this.db.first<{ old: number }>(sql.set.countBelow, id, since, limit) as { old: number }
     const n = Math.min(Math.max(rows - max, old), limit)
     return n > 0 ? this.db.first<Entry>(sql.set.atUp, id, n - 1) : undefined
   }
 
-  /** Like `removeLowest`, for the entries that are not packed. `rows` is their number, if it is known. */
-  #removeRows(set: SetName, max: number, since: number, limit: number, rows?: number): number {
+  /** Like `removeLowest`, for the entries that are not packed. */
+  #removeRows(set: SetName, max: number, since: number, limit: number): number {
     const id = this.idOf(set)
-    const last = this.#lastToRemove(set, max, since, limit, rows)
+    const last = this.#lastToRemove(set, max, since, limit)
     if (!last) return 0
     const removed = this.db.run(sql.set.removeTo, id, last.score, last.text)
     this.db.run(sql.set.grow, -removed, id)
@@ -98,6 +96,11 @@ export class JobSets extends Tables {
   }
 
   size(set: SetName): number {
+    return this.#rows(set) + (set === 'finished' ? this.#packs.jobs : 0)
+  }
+
+  /** The number of entries that are not packed. */
+  #rows(set: SetName): number {
     return this.db.first<{ size: number }>(sql.set.size, this.idOf(set))?.size ?? 0
   }
 

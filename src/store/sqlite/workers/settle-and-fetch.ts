@@ -1,7 +1,7 @@
 /** One step of a worker: records the starts of tracked jobs, settles attempts that ended, and fetches jobs. */
 
 import { fencedAnswer } from '../../contract/fenced-answer.ts'
-import type { Entry, SettleAndFetch, SettleAndFetchAnswer, SettleAnswer, Settlement } from '../../contract.ts'
+import type { FinishedJob, SettleAndFetch, SettleAndFetchAnswer, SettleAnswer, Settlement } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
 import { move } from '../jobs/moves.ts'
 import { type Ledgers, withLedgers } from '../ledgers/ledgers.ts'
@@ -73,7 +73,7 @@ function settle(
   // A ticket that is named twice in a call is settled once.
   const isOwn = settlements.map(({ ticket }) => own.delete(ticket))
   const ended = settlements.filter(({ move, effects, also }, i) => isOwn[i] && (move || effects || also))
-  const finished: Entry[] = []
+  const finished: FinishedJob[] = []
   const effects = ended.flatMap((one) => [one, ...(one.also ?? [])].flatMap((branch) => branch.effects ?? []))
   const applied = ledgers.advance(effects)
   ledgers.prepare(effects, applied)
