@@ -94,8 +94,13 @@ export class Database {
 
 function storable(value: Value): unknown {
   if (typeof value === 'string') return storedText(value)
-  if (Array.isArray(value)) return value.map(storable)
+  // `pg` would quote each number.
+  if (Array.isArray(value)) return value.every(isNumber) ? `{${value.join()}}` : value.map(storable)
   return value
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number'
 }
 
 /** The tables of one subject, as `Database.get` gives them. A class of tables has no state of its own. */
