@@ -83,7 +83,9 @@ function bidsOf({ batches, members }: BatchPush): string[] {
  */
 function checkTogether(push: BatchPush, slot: number): void {
   if (bidsOf(push).some((bid) => slotOf(bid) !== slot)) {
-    throw invalidOption('with shards, the id of a batch must begin with the same three digits as that of the batch around it')
+    throw invalidOption(
+      'with shards, the id of a batch must begin with the same three digits as that of the batch around it',
+    )
   }
   const locked = push.members.find(({ id, item }) => item?.unique?.claims.some(({ key }) => !key.endsWith(id)))
   if (!locked) return
