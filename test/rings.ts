@@ -46,7 +46,7 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL' | 'on shar
     'test/starter': { rest: 'full', fast: ['create'] },
     'test/testing': { rest: 'fast' },
     'test/types': { rest: 'full' },
-    'test/transfer': { rest: 'full', nightly: ['postgres'] },
+    'test/transfer': { rest: 'full', nightly: ['more-shards', 'postgres'] },
     'test/wire': { rest: 'fast' },
   },
   // The suites that know nothing of stores, again: some for each area, and those of faults and of killed workers.

@@ -9,7 +9,7 @@
  * instead of new jobs, and continues with step 2, whose answer says whether the target has it. Several callers may do this
  * at the same time, and one that was frozen may continue later: a repeated step changes nothing.
  *
- * To undo a page is to put it without jobs. If the target has stored it before, the page is dropped as in step 3. If not, the
+ * To undo a page is to put it without jobs. If the target has stored it before, steps 2 and 3 are repeated. If not, the
  * target never stores it, and step 3 moves its jobs back to where they were.
  *
  * A page whose target is its own source has jobs of tasks: step 3 moves them to the sets of their tasks, or back
@@ -58,7 +58,8 @@ export async function movePage(source: Store, target: Store, page: TransferPage,
  */
 export async function undoPage(source: Store, target: Store | null, page: TransferPage, now: number): Promise<number> {
   if (target && (await target.transfers.put(page, [], now)) === 'stored') {
-    await endPage(source, page, await statesOf(source, page), now)
+    // Of several shards some may not have their jobs yet.
+    await movePage(source, target, page, now)
     return 0
   }
   if (page.ordered) return (await source.transfers.returnIds(page)) ? page.ordered.ids.length : 0

@@ -48,7 +48,7 @@ export function conformance(
       if (cases.length === 0) continue
       describe(area, () => {
         for (const one of cases) {
-          test(one.name, { timeout: 1000 * (one.seconds ?? 20) }, () => withBench(factory, (t) => one.run(t)))
+          test(one.name, { timeout: 1000 * (one.seconds ?? 60) }, () => withBench(factory, (t) => one.run(t)))
         }
       })
     }

@@ -13,7 +13,7 @@ const UNIQUE = job('unique', { hk_unique: 'success:K', jid: 'aa' })
 const LIMITED = job('limited', { queue: 'mail' })
 
 /** Fills a store with jobs of all kinds; returns the texts that move. */
-async function fill(store: Store): Promise<string[]> {
+export async function fill(store: Store): Promise<string[]> {
   const queued = Array.from({ length: 250 }, (_, n) => job(n))
   await store.jobs.push(
     queued.map((text, n) => toQueue(n % 3 === 0 ? 'p5:q' : 'q', text)),
@@ -30,7 +30,7 @@ async function fill(store: Store): Promise<string[]> {
 }
 
 /** Returns the texts of all jobs of a store, with those of a held page. */
-async function textsOf(store: Store): Promise<string[]> {
+export async function textsOf(store: Store): Promise<string[]> {
   const texts = (await store.transfers.held())?.jobs.map(({ text }) => text) ?? []
   for (const { name } of await store.jobs.queues()) texts.push(...(await store.jobs.peek(name, 0, 10_000)))
   for (const set of SETS) texts.push(...(await store.jobSets.page(set, { limit: 10_000 })).map(({ text }) => text))

@@ -53,6 +53,11 @@ export function sizeOfPage(page: TransferPage | null): number {
 /** `stored`: the target has the jobs of the page. `void`: it never gets them, because the page was put without jobs. */
 export type PageOutcome = 'stored' | 'void'
 
+/** Returns what becomes of a page with these jobs. */
+export function outcomeWith(items: readonly TransferItem[]): PageOutcome {
+  return items.length > 0 ? 'stored' : 'void'
+}
+
 /** Returns how many texts of these lengths go together: at least one, and together at most about `most` characters. */
 export function countWithin(lengths: readonly number[], most: number): number {
   let sum = 0
@@ -79,11 +84,12 @@ export interface PageTransferStore {
   /** Returns the page that the store holds. */
   held(): Promise<TransferPage | null>
   /**
-   * Stores the jobs of a page and remembers its name, all of it or nothing; without jobs the page becomes `void`. A page that
-   * was put before changes nothing. Returns what became of it. Of the locks of an item it takes those that are free; a lock
-   * that another job has does not stop the item.
+   * Stores the jobs of a page and remembers its name, all of it or nothing. A page that was put before changes nothing.
+   * Returns what became of it: without jobs the page becomes `void`, unless `outcome` says that its jobs are stored
+   * elsewhere. Of the locks of an item it takes those that are free; a lock that another job has does not stop the item.
+   * Before the source drops a page, its jobs must be put: a store that consists of several may have stored a part of them.
    */
-  put(page: PageName, items: readonly TransferItem[], now: number): Promise<PageOutcome>
+  put(page: PageName, items: readonly TransferItem[], now: number, outcome?: PageOutcome): Promise<PageOutcome>
   /**
    * Ends a page that the source holds: its jobs are dropped, and `moves` are applied, all of it or nothing. False, and nothing
    * changed: the store does not hold this page (any more), or a job would go to a set of a task that is neither frozen nor

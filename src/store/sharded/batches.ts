@@ -1,8 +1,8 @@
 /** Batches. A batch is on the shard of its id, with all of its members and the batches inside it. */
 
 import { invalidOption } from '../../job/errors.ts'
-import type { BatchPush, BatchRecord, BatchStore } from '../contract.ts'
-import { byBytes, merged, pageThrough, type Shards, slotOf } from './shards.ts'
+import type { BatchCreation, BatchProgress, BatchPush, BatchRecord, BatchStore } from '../contract.ts'
+import { byBytes, pageThrough, type Shards, slotOf } from './shards.ts'
 
 export class ShardedBatchStore implements BatchStore {
   readonly #shards: Shards
@@ -35,19 +35,8 @@ export class ShardedBatchStore implements BatchStore {
 
   readonly page: BatchStore['page'] = async (page) => {
     const all = await this.#shards.each((store) => store.batches.page(page))
-    const items = merged(
-      all.map(({ items }) => items),
-      newestFirst,
-      Number.POSITIVE_INFINITY,
-    )
-    // A shard has not returned its batches behind its `next` yet. So only those up to the newest `next` are complete.
-    const ends = all.flatMap(({ next }) => next ?? [])
-    const [end] = ends.sort((a, b) => b.createdAt - a.createdAt || byBytes(b.bid, a.bid))
-    const complete = end ? items.filter((one) => newestFirst(one, end) <= 0) : items
-    const shown = complete.slice(0, page.limit)
-    const last = shown.at(-1)
-    const isCut = shown.length < complete.length
-    return { items: shown, next: isCut && last ? { createdAt: last.createdAt, bid: last.bid } : (end ?? null) }
+    const { items, next } = mergedPage(all, newestFirst, page.limit)
+    return { items, next: next && { createdAt: next.createdAt, bid: next.bid } }
   }
 
   readonly cancelling: BatchStore['cancelling'] = ({ after, limit }) =>
@@ -55,15 +44,9 @@ export class ShardedBatchStore implements BatchStore {
 
   readonly idle: BatchStore['idle'] = async (before, { after, limit }) => {
     const all = await this.#shards.reachable((store) => store.batches.idle(before, { after, limit }))
-    const items = merged(
-      all.map(({ answer }) => answer.items),
-      byProgress,
-      limit,
-    )
-    const last = items.at(-1)
-    const isMore =
-      all.some(({ answer }) => answer.next !== null) || all.flatMap(({ answer }) => answer.items).length > limit
-    return { items, next: isMore && last ? { progressAt: last.progressAt, bid: last.bid } : null }
+    const pages = all.map(({ answer }) => answer)
+    const { items, next } = mergedPage(pages, byProgress, limit)
+    return { items, next: next && { progressAt: next.progressAt, bid: next.bid } }
   }
 
   readonly prune: BatchStore['prune'] = async (now, limit) => {
@@ -94,10 +77,27 @@ function checkTogether(push: BatchPush, slot: number): void {
   )
 }
 
-function newestFirst(a: Pick<BatchRecord, 'createdAt' | 'bid'>, b: Pick<BatchRecord, 'createdAt' | 'bid'>): number {
+/**
+ * Merges pages of several shards into one. A shard has not returned its batches behind its `next` yet, so only those up
+ * to the first `next` are complete.
+ */
+function mergedPage<Key extends object>(
+  pages: readonly { items: (BatchRecord & Key)[]; next: Key | null }[],
+  compare: (a: Key, b: Key) => number,
+  limit: number,
+): { items: (BatchRecord & Key)[]; next: Key | null } {
+  const ends = pages.flatMap(({ next }) => next ?? []).sort(compare)
+  const [end = null] = ends
+  const items = pages.flatMap((page) => page.items).sort(compare)
+  const complete = end ? items.filter((one) => compare(one, end) <= 0) : items
+  const shown = complete.slice(0, limit)
+  return { items: shown, next: shown.length < complete.length ? (shown.at(-1) ?? null) : end }
+}
+
+function newestFirst(a: BatchCreation, b: BatchCreation): number {
   return b.createdAt - a.createdAt || byBytes(b.bid, a.bid)
 }
 
-function byProgress(a: BatchRecord, b: BatchRecord): number {
+function byProgress(a: BatchProgress, b: BatchProgress): number {
   return a.progressAt - b.progressAt || byBytes(a.bid, b.bid)
 }

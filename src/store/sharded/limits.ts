@@ -11,6 +11,9 @@ import {
 } from '../contract.ts'
 import type { Shard, Shards } from './shards.ts'
 
+/** How often jobs that wait on another shard than the slots of their limit ask for room. */
+const ELSEWHERE_MS = 1000
+
 export class ShardedLimitStore implements LimitStore {
   readonly #shards: Shards
 
@@ -82,17 +85,29 @@ export class ShardedLimitStore implements LimitStore {
   readonly due: LimitStore['due'] = async (n) => {
     const all = await this.#shards.reachable((store) => store.limits.due(n))
     const rooms = new Map<string, number>()
-    for (const { name, room } of all.flatMap(({ answer }) => answer.limits))
-      rooms.set(name, (rooms.get(name) ?? 0) + room)
-    const nexts = all.flatMap(({ answer }) => answer.nextMs ?? [])
-    return {
-      limits: [...rooms].map(([name, room]) => ({ name, room })),
-      nextMs: nexts.length > 0 ? Math.min(...nexts) : null,
+    // Another shard than that of a limit sees none of its slots in use, so it has no say when both have waiting jobs.
+    for (const isOwn of [false, true]) {
+      for (const { shard, answer } of all) {
+        const some = answer.limits.filter(({ name }) => (this.#shards.of(name) === shard) === isOwn)
+        for (const { name, room } of some) rooms.set(name, room)
+        const names = some.map(({ name }) => name)
+        if (!isOwn && names.length > 0) await shard.store.limits.postpone(names, ELSEWHERE_MS)
+      }
     }
+    const nexts = all.flatMap(({ answer }) => answer.nextMs ?? [])
+    const limits = [...rooms].slice(0, n).map(([name, room]) => ({ name, room }))
+    // Those that are left out are due at once.
+    return { limits, nextMs: rooms.size > n ? 0 : nexts.length > 0 ? Math.min(...nexts) : null }
   }
 
   readonly postpone: LimitStore['postpone'] = async (names, ms) => {
-    await this.#shards.reachable((store) => store.limits.postpone(names, ms))
+    await this.#shards.reachable(async ({ limits }, shard) => {
+      const [own, others] = [true, false].map((isOwn) =>
+        names.filter((name) => (this.#shards.of(name) === shard) === isOwn),
+      ) as [string[], string[]]
+      if (own.length > 0) await limits.postpone(own, ms)
+      if (others.length > 0) await limits.postpone(others, Math.max(ms, ELSEWHERE_MS))
+    })
   }
 
   readonly releaseOrphanedSlots: LimitStore['releaseOrphanedSlots'] = async () => {

@@ -1,16 +1,19 @@
 /**
- * Transfers: tasks and ordered queues move from and to a sharded store, pages of jobs only from it or to one of its
- * shards.
+ * Transfers. A page that this store holds is on one shard; the jobs of a page from another store go to several. The shard
+ * of the page's name decides what becomes of it, and the other ones get their jobs after that. If this is interrupted,
+ * the caller repeats it: the same jobs go to the same shards, which know the page if they have them.
  */
 
-import { invalidOption } from '../../job/errors.ts'
-import type {
-  OrderedTransferStore,
-  PageName,
-  PageTransferStore,
-  TaskTransferStore,
-  TransferPage,
-  TransferStore,
+import { readPayload } from '../../job/payload.ts'
+import { jidLock, readUnique } from '../../job/unique.ts'
+import {
+  type OrderedTransferStore,
+  outcomeWith,
+  type PageName,
+  type PageTransferStore,
+  type TaskTransferStore,
+  type TransferPage,
+  type TransferStore,
 } from '../contract.ts'
 import { pageThrough, type Shard, type Shards } from './shards.ts'
 
@@ -30,8 +33,14 @@ export class ShardedTransferStore implements TransferStore {
 
   readonly held: PageTransferStore['held'] = () => this.#shards.find(({ transfers }) => transfers.held())
 
-  readonly put: PageTransferStore['put'] = () => {
-    throw invalidOption("jobs can't be moved to several shards at once: move them to one of the shards")
+  readonly put: PageTransferStore['put'] = async (page, items, now, outcome = outcomeWith(items)) => {
+    const parts = this.#shards.group(items, ({ text }) => this.#shards.of(keyOf(text)))
+    const first = this.#shards.of(page.transfer)
+    const decided = await first.store.transfers.put(page, parts.get(first) ?? [], now, outcome)
+    if (decided === 'void') return decided
+    parts.delete(first)
+    for (const [{ store }, part] of parts) await store.transfers.put(page, part, now)
+    return decided
   }
 
   readonly endPage: PageTransferStore['endPage'] = async (page, moves, now) => {
@@ -52,8 +61,12 @@ export class ShardedTransferStore implements TransferStore {
   readonly holdIds: OrderedTransferStore['holdIds'] = async (transfer, target, from) =>
     (await this.held()) ?? this.#of(from.queue).holdIds(transfer, target, from)
 
-  readonly putIds: OrderedTransferStore['putIds'] = (page, queue, ...rest) =>
-    this.#of(queue).putIds(page, queue, ...rest)
+  readonly putIds: OrderedTransferStore['putIds'] = async (page, queue, shards, ids) => {
+    const first = this.#of(page.transfer)
+    const ofQueue = this.#of(queue)
+    if (first !== ofQueue && (await first.put(page, [], 0, 'stored')) === 'void') return 'void'
+    return ofQueue.putIds(page, queue, shards, ids)
+  }
 
   readonly returnIds: OrderedTransferStore['returnIds'] = async (page) => {
     const shard = await this.#holderOf(page)
@@ -85,4 +98,16 @@ export class ShardedTransferStore implements TransferStore {
   #of(key: string): TransferStore {
     return this.#shards.of(key).store.transfers
   }
+}
+
+/**
+ * Returns the key of the shard of a job that comes from another store: that of its task or its lock, else its jid. Only its
+ * text counts, which never changes, so that a repeated call finds the same shard.
+ */
+function keyOf(text: string): string {
+  const payload = readPayload(text)
+  if (!payload || typeof payload.jid !== 'string') return text
+  const { jid } = payload
+  if (payload.hk_task !== undefined) return jid
+  return readUnique(payload).find(({ key }) => key !== jidLock(jid))?.key ?? jid
 }

@@ -93,11 +93,13 @@ export class ShardedWorkerStore implements WorkerStore {
     return true
   }
 
-  /** Returns the orphaned jobs of the first shard that has any. */
-  readonly orphaned: WorkerStore['orphaned'] = async (...page) => {
-    const all = await this.#shards.reachable((store) => store.workers.orphaned(...page))
-    const found = all.find(({ answer }) => answer.length > 0)
-    return found?.answer.map((job) => ({ ...job, ticket: prefixed(found.shard, job.ticket) })) ?? []
+  /** The jobs of one shard after those of the other. Jobs that a shard refuses to move do not hide later ones: the caller asks for more. */
+  readonly orphaned: WorkerStore['orphaned'] = async (limit, characters) => {
+    const all = await this.#shards.reachable((store) => store.workers.orphaned(limit, characters))
+    const jobs = all.flatMap(({ shard, answer }) =>
+      answer.map((job) => ({ ...job, ticket: prefixed(shard, job.ticket) })),
+    )
+    return jobs.slice(0, limit)
   }
 
   readonly rescue: WorkerStore['rescue'] = (items, now) =>
@@ -116,6 +118,10 @@ export class ShardedWorkerStore implements WorkerStore {
       },
     )
 
+  /**
+   * While a process reaches other shards than another one, both may hold a lock. What the holder of a lock does is
+   * therefore checked where it is stored, by compare-and-swap.
+   */
   readonly acquireLock: WorkerStore['acquireLock'] = (name, holder, seconds) =>
     this.#shards.firstReachable((store) => store.workers.acquireLock(name, holder, seconds))
 

@@ -4,6 +4,7 @@ import { baseQueue } from '../../../job/priority.ts'
 import {
   type Destination,
   movingTasksOf,
+  outcomeWith,
   type PageName,
   type PageOutcome,
   type PageTransferStore,
@@ -38,9 +39,8 @@ export abstract class PostgresTransferStore extends PostgresArea implements Page
 
   readonly held: PageTransferStore['held'] = () => this.server.read(async (db) => (await heldPage(db)) ?? null)
 
-  readonly put: PageTransferStore['put'] = (page, items, now) =>
+  readonly put: PageTransferStore['put'] = (page, items, now, outcome = outcomeWith(items)) =>
     this.server.write(async (db) => {
-      const outcome = items.length > 0 ? 'stored' : 'void'
       const known = await remember(db, page, outcome)
       if (known) return known
       for (const item of items) {

@@ -2,14 +2,14 @@
 --
 -- KEYS  1 is queues, 2 is the locks of unique jobs, 3 is the pages, 4 is the cancellations, 5 is their newest version; then the
 --       keys that items name.
--- ARGV  begin as in moves-open.lua; then come name of the page, number of pages to keep, seconds for
+-- ARGV  begin as in moves-open.lua; then come name of the page, what becomes of it, number of pages to keep, seconds for
 --       which an iteration is kept, number of jobs; of each: number of the key of its iteration if it is cancelled or 0, jid, due or "", number of
 --       locks, and of each lock its name, end or "", suspicion (unique.lua); item (moves.lua).
 -- Returns what became of the page.
 -- include: arguments ledger backlog closing iteration cancellations record unique batches slots sets moves cancel transfer-outcome moves-open
 
 local locks, pages, cancelled, newest = KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local page, kept, seconds = text(), number(), number()
+local page, outcome, kept, seconds = text(), text(), number(), number()
 refuse(wrong(locks, 'hash'))
 refuse(wrong(pages, 'zset'))
 refuse(wrong(cancelled, 'zset'))
@@ -33,6 +33,6 @@ for _, one in ipairs(all) do
   if one.iteration then cancel(cancelled, newest, one.iteration, one.jid, seconds) end
   apply(one.item)
 end
-local outcome = rememberOutcome(pages, page, #all == 0 and 'void' or 'stored', kept)
+rememberOutcome(pages, page, outcome, kept)
 finish(channel)
 return outcome

@@ -5,6 +5,7 @@ import {
   type Destination,
   type Move,
   movingTasksOf,
+  outcomeWith,
   type PageName,
   type PageOutcome,
   type PageTransferStore,
@@ -56,12 +57,17 @@ export class Transfers extends StorePart implements PageTransferStore {
     return this.#pageOf(await this.server.runForBytes(lua.transferHeld, this.#held, []))
   }
 
-  async put(page: PageName, items: readonly TransferItem[], now: number): Promise<PageOutcome> {
+  async put(
+    page: PageName,
+    items: readonly TransferItem[],
+    now: number,
+    outcome: PageOutcome = outcomeWith(items),
+  ): Promise<PageOutcome> {
     const { transfers, unique, cancelled, cancellationVersion, iteration } = this.keys
     const keys = [unique, transfers(page), cancelled, cancellationVersion]
     const put = () =>
       this.server.runCall(lua.transferPut, now, keys, items, (call) => {
-        call.add(`${page.transfer}:${page.number}`, TRANSFER_PAGES_KEPT, ITERATION_SECONDS, items.length)
+        call.add(`${page.transfer}:${page.number}`, outcome, TRANSFER_PAGES_KEPT, ITERATION_SECONDS, items.length)
         for (const item of items) {
           const { cancelled: jid } = item
           call.add(jid === undefined ? 0 : call.key(iteration(jid)), jid ?? item.unique?.jid ?? '')
@@ -70,9 +76,9 @@ export class Transfers extends StorePart implements PageTransferStore {
         }
       })
     // The page is dropped in its source as soon as this resolves.
-    const outcome = await this.server.confirmedByReplicas(put)
+    const known = await this.server.confirmedByReplicas(put)
     this.#moved(items)
-    return outcome as PageOutcome
+    return known as PageOutcome
   }
 
   async endPage({ transfer, number }: PageName, moves: readonly Move[], now: number): Promise<boolean> {

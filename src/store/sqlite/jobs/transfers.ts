@@ -4,6 +4,7 @@ import { baseQueue } from '../../../job/priority.ts'
 import {
   type Destination,
   movingTasksOf,
+  outcomeWith,
   type PageName,
   type PageOutcome,
   type PageTransferStore,
@@ -38,7 +39,7 @@ export abstract class SqliteTransferStore extends SqliteArea implements PageTran
 
   readonly held: PageTransferStore['held'] = () => this.file.read((db) => heldPage(db) ?? null)
 
-  readonly put: PageTransferStore['put'] = (page, items, now) =>
+  readonly put: PageTransferStore['put'] = (page, items, now, outcome = outcomeWith(items)) =>
     this.file.write((db) => {
       const known = outcomeOf(db, page)
       if (known) return known
@@ -49,7 +50,7 @@ export abstract class SqliteTransferStore extends SqliteArea implements PageTran
       for (const { cancelled } of items) if (cancelled !== undefined) cancel(db, cancelled, now)
       const plain = items.map(({ unique: _, cancelled: __, ...item }) => item)
       pushAll(db, plain, now)
-      return remember(db, page, items.length > 0 ? 'stored' : 'void')
+      return remember(db, page, outcome)
     })
 
   readonly endPage: PageTransferStore['endPage'] = ({ transfer, number }, moves, now) =>
