@@ -13,16 +13,16 @@ export default defineConfig(({ mode }) => {
     test: {
       globalSetup: ['test/build.ts', 'test/programs/install.ts'],
       // Long enough for a machine that does other things beside it: tests wait for signals, not for time.
-      testTimeout: 60_000,
-      hookTimeout: 60_000,
+      testTimeout: 180_000,
+      hookTimeout: 180_000,
       // What is waited for comes as soon as it can: on a loaded machine that is late.
-      expect: { poll: { timeout: 20_000 } },
+      expect: { poll: { timeout: 60_000 } },
       // In CI a case that missed a moment on a busy machine gets a second try; the report counts it.
       retry: process.env.CI ? 1 : 0,
       // The built package is plain JavaScript: Node reads it faster than vite transforms it.
       server: { deps: { external: [/\/dist\//] } },
       // On two cores: many suites wait for processes and leases most of their time.
-      maxWorkers: 4,
+      maxWorkers: 3,
       // Each file has apps, databases and folders of its own; processes, and so what they have loaded, serve many files.
       isolate: false,
       sequence: { sequencer: LongestFirst },

@@ -24,14 +24,14 @@ async function check(url: string, folder: string): Promise<void> {
 }
 
 describe('freezes on SQLite', () => {
-  test(TITLE, { timeout: 60_000 + rounds * 10_000 }, async () => {
+  test(TITLE, { timeout: 180_000 + rounds * 10_000 }, async () => {
     const folder = temporaryFolder()
     await check(`sqlite:${folder}/jobs.db`, folder)
   })
 })
 
 onRedis('freezes on Redis', () => {
-  test(TITLE, { timeout: 60_000 + rounds * 10_000 }, async () => {
+  test(TITLE, { timeout: 180_000 + rounds * 10_000 }, async () => {
     const server = await startServer({})
     onTestFinished(() => server.remove())
     await check(server.url(), temporaryFolder())
@@ -39,7 +39,7 @@ onRedis('freezes on Redis', () => {
 })
 
 onPostgres('freezes on PostgreSQL', () => {
-  test(TITLE, { timeout: 60_000 + rounds * 10_000 }, async () => {
+  test(TITLE, { timeout: 180_000 + rounds * 10_000 }, async () => {
     const server = await startPostgres()
     onTestFinished(() => server.remove())
     await check(server.url(), temporaryFolder())

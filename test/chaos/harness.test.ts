@@ -48,7 +48,7 @@ onPostgres('PostgreSQL', () => {
   test(TITLE, { timeout: 180_000 }, () => check('postgres', ['worker', 'pusher', 'kill', 'cut']))
 })
 
-test('a soak ends with a verdict of its jobs and how each figure changed', { timeout: 60_000 }, async () => {
+test('a soak ends with a verdict of its jobs and how each figure changed', { timeout: 180_000 }, async () => {
   const seen: string[] = []
   const soak = { seconds: 8, rate: 100, progress: (text: string) => seen.push(text) }
   const options = { store: 'sqlite' as const, jobs: 800, seed: 1, workloads: NAMES, faults: [], announce: () => {} }

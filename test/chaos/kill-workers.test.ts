@@ -8,7 +8,7 @@ import { killWorkers, mostRepeated } from './kill-workers.ts'
 const jobs = Number(process.env.HIGHKIQ_KILL_JOBS ?? 4000)
 
 test('20 workers killed while jobs run: nothing lost, few repeated, every count exact', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'highkiq-chaos-'))
   try {

@@ -12,7 +12,7 @@ import { eachSeed } from './seeds.ts'
 // HIGHKIQ_MOVE_SEEDS=1000 runs the long form; HIGHKIQ_TEST_SEED sets the first seed. PostgreSQL runs a third of them.
 const seeds = Number(process.env.HIGHKIQ_MOVE_SEEDS ?? 4)
 const TITLE = 'each job ends once while it moves from SQLite and back, and movers and workers are killed'
-const options = { timeout: 120_000 + seeds * 30_000 }
+const options = { timeout: 300_000 + seeds * 30_000 }
 
 async function check(
   server: { remove(): Promise<void> },

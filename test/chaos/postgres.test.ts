@@ -61,11 +61,11 @@ async function start(...how: Parameters<typeof startPostgres>): Promise<Postgres
 onPostgres('jobs of all kinds on PostgreSQL: nothing lost, few repeated, every count exact', () => {
   for (const [name, inject] of Object.entries(POSTGRES_FAULTS)) {
     // A crash of the server, unlike one of the machine, keeps what was written without fsync.
-    test(name, { timeout: 120_000 }, async () => check(name, { server: await start(), inject }))
+    test(name, { timeout: 300_000 }, async () => check(name, { server: await start(), inject }))
   }
 
   const promotion = 'the primary crashes and its synchronous standby is promoted'
-  test(promotion, { timeout: 120_000 }, async () => {
+  test(promotion, { timeout: 300_000 }, async () => {
     // With '*' a commit waits for the standby from the beginning.
     const primary = await start({ synchronous_standby_names: '*' })
     const address = await Address.open(primary.port)

@@ -16,7 +16,7 @@ onRedis('jobs of all kinds on Redis: nothing lost, few repeated, every count exa
   for (let from = 0; from < faults.length; from += AT_ONCE) {
     const some = faults.slice(from, from + AT_ONCE)
     describe(some.map(([name]) => name).join('; '), () => {
-      test.concurrent.for(some)('%s', { timeout: 120_000 }, async ([name, fault], { expect }) => {
+      test.concurrent.for(some)('%s', { timeout: 300_000 }, async ([name, fault], { expect }) => {
         const outcome = await redisStorm(fault, { jobs: JOBS, seconds: SECONDS, random: chance(Date.now()) })
         expect(outcome.complaints, lineOf(name, outcome)).toEqual([])
         expect(outcome.repeats, lineOf(name, outcome)).toBeLessThanOrEqual(mostRepeats(outcome))

@@ -12,7 +12,7 @@ const jobs = Number(process.env.HIGHKIQ_KILL_JOBS ?? 4000)
 
 onRedis('two shards', () => {
   test('20 workers killed while jobs run: nothing lost, few repeated, every count exact', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'highkiq-chaos-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))

@@ -90,7 +90,7 @@ async function stateOf(url: string, queue: string) {
 
 onRedis('adopt', () => {
   test('jobs that a dead Go process had fetched are the next of their queue, in their order', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async ({ folder }) => {
     const server = await emptyServer()
     await fetchedByGo(server, 4, 3, 'app:')
@@ -114,7 +114,7 @@ onRedis('adopt', () => {
     expect(doctor.findings).toContainEqual(expect.objectContaining({ check: 'leftovers', severity: 'ok' }))
   })
 
-  test('adopting jobs of Go is killed, loses answers, and moves each job once', { timeout: 60_000 }, async ({
+  test('adopting jobs of Go is killed, loses answers, and moves each job once', { timeout: 180_000 }, async ({
     folder,
   }) => {
     const server = await emptyServer()
@@ -131,7 +131,7 @@ onRedis('adopt', () => {
     expect(await server.ask('EXISTS', 'queue:sums:1:inprogress')).toEqual(['0'])
   })
 
-  test('names of queues and processes may have colons, and a live Go process is seen', { timeout: 60_000 }, async ({
+  test('names of queues and processes may have colons, and a live Go process is seen', { timeout: 180_000 }, async ({
     folder,
   }) => {
     const server = await emptyServer()
@@ -178,7 +178,7 @@ onRedis('adopt', () => {
   })
 
   test('queues of Lowkiq become ordered queues with payloads, times, retries, errors and the morgue', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async ({ folder }) => {
     const server = await emptyServer()
     const url = server.url()
@@ -247,7 +247,7 @@ onRedis('adopt', () => {
   })
 
   test('adopting a queue of Lowkiq is killed, loses answers, and a running worker gets each payload once', {
-    timeout: 90_000,
+    timeout: 240_000,
   }, async ({ folder }) => {
     const server = await emptyServer()
     const proxy = await proxyOf(server)
@@ -289,7 +289,7 @@ onRedis('adopt', () => {
     expect(doctor.stdout).not.toContain('Lowkiq')
   })
 
-  test('a fetched id that is not UTF-8 stays and is named, and the others move', { timeout: 60_000 }, async ({
+  test('a fetched id that is not UTF-8 stays and is named, and the others move', { timeout: 180_000 }, async ({
     folder,
   }) => {
     const server = await emptyServer()
@@ -308,7 +308,7 @@ onRedis('adopt', () => {
   })
 
   test('an id that both have keeps the state of Highkiq, and a waiting one the earlier time', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async ({ folder }) => {
     const server = await emptyServer()
     const [url, root] = [server.url(), 'lowkiq:A:v1:Both']
@@ -340,7 +340,7 @@ onRedis('adopt', () => {
     })
   })
 
-  test("what can't be adopted is refused or named", { timeout: 60_000 }, async ({ folder }) => {
+  test("what can't be adopted is refused or named", { timeout: 180_000 }, async ({ folder }) => {
     const server = await emptyServer()
     const sqlite = await folder.run(['adopt', 'lowkiq', '--url', 'sqlite::memory:', '--yes'])
     expect(sqlite).toMatchObject({

@@ -12,7 +12,7 @@ hq.job('J', async (ctx) => {
 })
 `
 
-test('a job is cancelled in its queue, and while it runs', { timeout: 60_000 }, async ({ folder }) => {
+test('a job is cancelled in its queue, and while it runs', { timeout: 180_000 }, async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const { jid: waiting } = await folder.json<{ jid: string }>('enqueue', 'J', '--in', '1h')
   expect(await folder.run(['cancel', waiting])).toMatchObject({ code: 0, stdout: 'removed: the job had not started\n' })
@@ -34,7 +34,7 @@ test('a job is cancelled in its queue, and while it runs', { timeout: 60_000 }, 
 })
 
 test('a job whose worker was killed is dropped at its rescue, and until then shown as that of a dead worker', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const { jid } = await folder.json<{ jid: string }>('enqueue', 'J', '-r', 'jobs.mjs')
@@ -44,7 +44,7 @@ test('a job whose worker was killed is dropped at its rescue, and until then sho
   expect((await folder.run(['processes'])).stdout).not.toMatch(/ dead$/m)
   worker.kill('SIGKILL')
   await worker.ended
-  await expect.poll(async () => (await folder.run(['processes'])).stdout, { timeout: 30_000 }).toMatch(/ dead$/m)
+  await expect.poll(async () => (await folder.run(['processes'])).stdout, { timeout: 90_000 }).toMatch(/ dead$/m)
   expect(await folder.run(['cancel', jid])).toMatchObject({
     code: 0,
     stdout: 'requested: its worker is dead; the job is dropped when another worker rescues it\n',

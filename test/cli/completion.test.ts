@@ -52,7 +52,7 @@ describe('in bash', () => {
 })
 
 suiteWith([zsh], 'in zsh', () => {
-  test('commands, options and values are completed with Tab', { timeout: 60_000 }, async ({ folder }) => {
+  test('commands, options and values are completed with Tab', { timeout: 180_000 }, async ({ folder }) => {
     const script = await written(folder, 'zsh')
     const keys = 'highkiq task li\\t--stat\\tint\\t\\n'
     // A terminal with a zsh in it, and the keys that a person would press.
@@ -64,13 +64,13 @@ suiteWith([zsh], 'in zsh', () => {
       zpty -r inner text '*got\\[*\\]*'
       print -r -- "$text"
       zpty -d inner`
-    const text = execFileSync('zsh', ['-f', '-c', code], { encoding: 'utf8', timeout: 30_000 })
+    const text = execFileSync('zsh', ['-f', '-c', code], { encoding: 'utf8', timeout: 90_000 })
     expect(text).toContain('got[task list --state interrupted]')
   })
 })
 
 suiteWith([fish], 'in fish', () => {
-  test('commands, options and values are completed with their descriptions', { timeout: 60_000 }, async ({
+  test('commands, options and values are completed with their descriptions', { timeout: 180_000 }, async ({
     folder,
   }) => {
     const script = await written(folder, 'fish')

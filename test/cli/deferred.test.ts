@@ -27,7 +27,7 @@ test('task show prints meta in the form that task list --meta accepts', async ({
   expect(JSON.parse(found.stdout)).toMatchObject([{ id: task.id }])
 })
 
-test('a deferred row is finished and failed on the command line', { timeout: 60_000 }, async ({ folder }) => {
+test('a deferred row is finished and failed on the command line', { timeout: 180_000 }, async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const worker = folder.start(['work', '-r', 'jobs.mjs', '--no-banner'])
   const jids: string[] = []

@@ -217,7 +217,7 @@ describe('on SQLite', () => {
     })
   })
 
-  test('the jobs of a killed worker are orphaned until a worker runs', { timeout: 60_000 }, async ({ folder }) => {
+  test('the jobs of a killed worker are orphaned until a worker runs', { timeout: 180_000 }, async ({ folder }) => {
     folder.write({
       'jobs.mjs': `import { Highkiq } from 'highkiq'
         export const hq = new Highkiq({ url: ${JSON.stringify(`sqlite:${folder.at('jobs.db')}`)} })

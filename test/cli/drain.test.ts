@@ -48,7 +48,7 @@ await hq.close()
 `
 
 test('--drain runs all jobs of a store, pushes to the app’s own store, runs no cron entries, and exits', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async ({ folder }) => {
   folder.write({
     'jobs.mjs': JOBS,
@@ -81,7 +81,7 @@ test('--drain without another store for new jobs is refused', async ({ folder })
 })
 
 test.concurrent('--drain waits for jobs and tasks that an interrupted move left between the stores', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const store = openStore(`sqlite:${folder.at('old.db')}`)
@@ -103,7 +103,7 @@ test.concurrent('--drain waits for jobs and tasks that an interrupted move left 
 })
 
 test.concurrent('--drain waits for an id of an ordered queue that is in flight, also after its worker was killed', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async ({ folder }) => {
   folder.write({
     'jobs.mjs': ORDERED,
@@ -130,7 +130,7 @@ await hq.close()
 })
 
 test.concurrent('--drain waits for deferred rows until their deadline, and runs the callback of their task', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async ({ folder }) => {
   folder.write({
     'jobs.mjs': JOBS,
@@ -150,7 +150,7 @@ await hq.close()
 })
 
 test('--drain ends with code 1 and names the queues when only jobs in paused queues are left', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const old = ['--url', 'sqlite:old.db']

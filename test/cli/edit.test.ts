@@ -2,7 +2,7 @@ import { Highkiq } from 'highkiq'
 import { expect } from 'vitest'
 import { test } from './command.ts'
 
-test('a job is edited where it waits, and pushed again as a new one', { timeout: 60_000 }, async ({ folder }) => {
+test('a job is edited where it waits, and pushed again as a new one', { timeout: 180_000 }, async ({ folder }) => {
   const { jid } = await folder.json<{ jid: string }>('enqueue', 'J', 'bob', '5', '--in', '1h')
   expect(await folder.run(['edit', jid, 'ann', '{"n": 6}'])).toMatchObject({ code: 0, stdout: 'edited\n' })
   expect(await folder.json('scheduled')).toMatchObject([{ jid, args: ['ann', { n: 6 }] }])
@@ -32,7 +32,7 @@ test('a job is edited where it waits, and pushed again as a new one', { timeout:
   expect(await folder.run(['edit', jid, '{"n": '])).toMatchObject({ code: 2 })
 })
 
-test('a job is enqueued once by its own id, or by a lock', { timeout: 60_000 }, async ({ folder }) => {
+test('a job is enqueued once by its own id, or by a lock', { timeout: 180_000 }, async ({ folder }) => {
   const push = (...args: string[]) => folder.run(['enqueue', 'Sync', ...args])
   for (let n = 0; n < 2; n++) expect(await push(String(n), '--jid', 'mine')).toMatchObject({ stdout: 'mine\n' })
   const lock = ['--unique', 'pending', '--unique-by', '0.shop']
@@ -52,7 +52,7 @@ test('a job is enqueued once by its own id, or by a lock', { timeout: 60_000 }, 
   expect((await push('1', ...lock)).stderr).toContain('unique.by is "0.shop", and the arguments have no such value')
 })
 
-test('the locks of unique jobs are listed and released', { timeout: 60_000 }, async ({ folder }) => {
+test('the locks of unique jobs are listed and released', { timeout: 180_000 }, async ({ folder }) => {
   expect((await folder.run(['locks', 'list'])).code).not.toBe(2)
   const hq = new Highkiq({ url: `sqlite:${folder.at('highkiq.db')}` })
   const jid = await hq

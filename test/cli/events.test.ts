@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { test } from './command.ts'
 
-test('events prints what happens to jobs, and ends with Ctrl-C', { timeout: 60_000 }, async ({ folder }) => {
+test('events prints what happens to jobs, and ends with Ctrl-C', { timeout: 180_000 }, async ({ folder }) => {
   await folder.json('enqueue', 'J', '--in', '1h')
   const following = folder.start(['events', '--follow', '--kind', 'pushed,cancelled', '--job', 'J'])
   // Until other processes have learned of the recording, pushes may record nothing.

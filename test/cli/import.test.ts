@@ -232,7 +232,7 @@ describe.concurrent('highkiq import', () => {
   })
 
   test('without a worker it prints a hint and a line a second; Ctrl-C leaves the task to a worker', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(30) })
     const watching = folder.start(['import', 'products.csv', '--job', 'ImportProduct', '-r', 'jobs.mjs'])

@@ -136,11 +136,11 @@ async function orphan(url: string): Promise<void> {
 }
 
 describe('on SQLite', () => {
-  test('a job of a dead worker says so, and counts the crash once it is rescued', { timeout: 60_000 }, ({ folder }) =>
+  test('a job of a dead worker says so, and counts the crash once it is rescued', { timeout: 180_000 }, ({ folder }) =>
     orphan(`sqlite:${folder.at('jobs.db')}`),
   )
 
-  test('a job is shown in every state, with what it waits for', { timeout: 60_000 }, ({ folder }) =>
+  test('a job is shown in every state, with what it waits for', { timeout: 180_000 }, ({ folder }) =>
     journey(`sqlite:${folder.at('jobs.db')}`),
   )
 
@@ -158,11 +158,11 @@ describe('on SQLite', () => {
 })
 
 onRedis('on Redis', () => {
-  plainTest('a job of a dead worker says so, and counts the crash once it is rescued', { timeout: 60_000 }, async () =>
+  plainTest('a job of a dead worker says so, and counts the crash once it is rescued', { timeout: 180_000 }, async () =>
     orphan((await emptyServer()).url()),
   )
 
-  plainTest('a job is shown in every state, with what it waits for', { timeout: 60_000 }, async () =>
+  plainTest('a job is shown in every state, with what it waits for', { timeout: 180_000 }, async () =>
     journey((await emptyServer()).url()),
   )
 })

@@ -13,7 +13,7 @@ hq.job('Hello', { tags: ['vip'] }, async (ctx, name) => {
 })
 `
 
-describe.concurrent('the log of highkiq work', { timeout: 120_000 }, () => {
+describe.concurrent('the log of highkiq work', { timeout: 300_000 }, () => {
   test.for<[name: string, args: string[], env: Record<string, string>, start: RegExp, done: RegExp]>([
     [
       'JSON',

@@ -23,7 +23,7 @@ async function textsOf(path: string): Promise<string[]> {
 }
 
 test('a move that is killed again and again goes on where it was, and each job moves once', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async ({ folder }) => {
   await fill(folder.at('old.db'), 20_000)
   const texts = await textsOf(folder.at('old.db'))
@@ -44,7 +44,7 @@ test('a move that is killed again and again goes on where it was, and each job m
   )
 })
 
-test('a dry run counts, a move waits for what stays, and --once does not wait', { timeout: 60_000 }, async ({
+test('a dry run counts, a move waits for what stays, and --once does not wait', { timeout: 180_000 }, async ({
   folder,
 }) => {
   await fill(folder.at('old.db'), 2)
@@ -64,7 +64,7 @@ test('a dry run counts, a move waits for what stays, and --once does not wait', 
   })
 })
 
-test('a move that fails says why, and tasks run in the old store again', { timeout: 60_000 }, async ({ folder }) => {
+test('a move that fails says why, and tasks run in the old store again', { timeout: 180_000 }, async ({ folder }) => {
   const [old, copy] = ['old.db', 'new.db'].map((name) => openStore(`sqlite:${folder.at(name)}`))
   for (const store of [old, copy]) {
     await store?.tasks.create(
@@ -84,7 +84,7 @@ test('a move that fails says why, and tasks run in the old store again', { timeo
 })
 
 test('a dry run and a move say how to pause an ordered queue that a worker serves, and a move pauses one that none serves', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async ({ folder }) => {
   const store = openStore(`sqlite:${folder.at('old.db')}`)
   await fillOrdered(store)
@@ -104,7 +104,7 @@ test('a dry run and a move say how to pause an ordered queue that a worker serve
   await store.close()
 })
 
-test('a move refuses wrong stores, and says what is right', { timeout: 60_000 }, async ({ folder }) => {
+test('a move refuses wrong stores, and says what is right', { timeout: 180_000 }, async ({ folder }) => {
   await fill(folder.at('old.db'), 1)
   const same = await folder.run(['move', '--from', 'sqlite:old.db', '--to', 'sqlite:./old.db'])
   expect(same).toMatchObject({ code: 2 })

@@ -6,7 +6,7 @@ import { until } from '../engine/bench.ts'
 import { test } from './command.ts'
 import { runHere } from './in-process.ts'
 
-test('a queue is paused and resumed, and the table of queues shows it', { timeout: 60_000 }, async ({ folder }) => {
+test('a queue is paused and resumed, and the table of queues shows it', { timeout: 180_000 }, async ({ folder }) => {
   await folder.run(['enqueue', 'J'])
   await folder.run(['enqueue', 'J', '--queue', 'low'])
   expect(await folder.run(['pause', 'low'])).toMatchObject({
@@ -44,7 +44,7 @@ test('queues shows the size of a queue beside its maxLength, which running worke
   expect(await folder.json('queues')).toMatchObject([{ maxLength: null }, { maxLength: 10_000 }])
 })
 
-test('queues says by how much a queue grows, and when it will be empty', { timeout: 60_000 }, async ({ folder }) => {
+test('queues says by how much a queue grows, and when it will be empty', { timeout: 180_000 }, async ({ folder }) => {
   const url = folder.at('highkiq.db')
   await folder.run(['enqueue', 'J'])
   const watching = folder.start(['queues', '--watch'])
@@ -67,7 +67,7 @@ test('queues says by how much a queue grows, and when it will be empty', { timeo
 })
 
 test('stats says that no worker is running while jobs wait, and names the command that starts one', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, async ({ folder }) => {
   const url = ['--url', `sqlite:${folder.at('jobs.db')}`]
   const run = (...args: string[]) => runHere([...args, ...url])
@@ -86,7 +86,9 @@ test('stats says that no worker is running while jobs wait, and names the comman
   expect(idle.stdout).not.toContain('no worker')
 })
 
-test('rename moves jobs until none of the queue runs, and says what stays', { timeout: 60_000 }, async ({ folder }) => {
+test('rename moves jobs until none of the queue runs, and says what stays', { timeout: 180_000 }, async ({
+  folder,
+}) => {
   const store = openStore(`sqlite:${folder.at('highkiq.db')}`)
   await store.jobs.push([toQueue('q', job(1)), toQueue('q', job(2)), toQueue('q', job('c', { hk_lock: 'l' }))], NOW)
   await store.jobs.push([{ to: 'dead', text: job('b', { bid: 'b' }), score: 1 }], NOW)

@@ -18,7 +18,7 @@ hq.worker = (options) => {
 const FORUM = readFileSync(fileURLToPath(new URL('files/forum.yml', import.meta.url)), 'utf8')
 const SHOP = readFileSync(fileURLToPath(new URL('files/shop.yml', import.meta.url)), 'utf8')
 
-describe.concurrent('highkiq work reads', { timeout: 120_000 }, () => {
+describe.concurrent('highkiq work reads', { timeout: 300_000 }, () => {
   test("a Rails application's config/sidekiq.yml, with no flag at all", async ({ folder }) => {
     folder.write({ 'config/sidekiq.yml': SHOP, 'config/application.rb': '', 'jobs.mjs': TELL })
     const { code, stdout, stderr } = await folder.run(['work'], { RAILS_ENV: 'staging', APP_NAME: 'shop-de' })
@@ -110,7 +110,7 @@ hq.on('startup', async () => {
 `
 
 test("a Rails application's sidekiq.yml works unchanged: jobs run with its settings, and keys without effect are warned about", {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async ({ folder }) => {
   folder.write({ 'config/sidekiq.yml': RAILS, 'config/application.rb': '', 'jobs.mjs': JOBS })
   const worker = folder.start(['work'], { RAILS_ENV: 'production' })
@@ -142,7 +142,7 @@ test("a Rails application's sidekiq.yml works unchanged: jobs run with its setti
   }
 })
 
-describe.concurrent('wrong settings are exit code 2, in one line', { timeout: 120_000 }, () => {
+describe.concurrent('wrong settings are exit code 2, in one line', { timeout: 300_000 }, () => {
   test.for<[name: string, args: string[], env: Record<string, string>, says: RegExp]>([
     [
       'Ruby in the file',
@@ -225,7 +225,7 @@ test('-V prints the version, also of work', async ({ folder }) => {
   }
 })
 
-test('keys without effect are logged once', { timeout: 120_000 }, async ({ folder }) => {
+test('keys without effect are logged once', { timeout: 300_000 }, async ({ folder }) => {
   folder.write({
     'config/sidekiq.yml': 'poll_interval_average: 5\nhealth_check: 7433\nrequire: ./config/environment.rb\nmine: 1\n',
     'jobs.mjs': "import { Highkiq } from 'highkiq'\nexport const hq = new Highkiq()\n",

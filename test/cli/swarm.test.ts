@@ -49,7 +49,7 @@ function lives(pid: string): boolean {
 
 describe('highkiq work --processes', () => {
   test('a killed child is replaced, and its siblings rescue its jobs at once', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const [parent, first] = await swarm(folder, ['--processes', '2'], 2, { HIGHKIQ_LEASE_SECONDS: '600' })
@@ -75,7 +75,7 @@ describe('highkiq work --processes', () => {
 
   test.for(['sqlite', 'redis'])(
     'on %s: children are killed again and again, and no job is lost',
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async (store, { folder, onTestFinished }) => {
       folder.write({ 'jobs.mjs': JOBS })
       const env: Record<string, string> = {}
@@ -108,7 +108,7 @@ await hq.close()`,
     },
   )
 
-  test('SIGTERM to the whole process group lets a running job finish', { timeout: 120_000 }, async ({ folder }) => {
+  test('SIGTERM to the whole process group lets a running job finish', { timeout: 300_000 }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const [parent, children] = await swarm(folder, ['--processes', '2'], 2)
     await folder.run(['enqueue', 'Slow'])
@@ -124,7 +124,7 @@ await hq.close()`,
     expect(await folder.json('stats')).toMatchObject({ processed: 1, enqueued: 0 })
   })
 
-  test('a second SIGTERM kills all processes', { timeout: 120_000 }, async ({ folder }) => {
+  test('a second SIGTERM kills all processes', { timeout: 300_000 }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const [parent, children] = await swarm(folder, ['--processes', '2'], 2)
     await folder.run(['enqueue', 'Slow'])
@@ -141,7 +141,7 @@ await hq.close()`,
     while (children.some(lives)) await sleep(10)
   })
 
-  test('children whose parent was killed finish their jobs and exit', { timeout: 120_000 }, async ({ folder }) => {
+  test('children whose parent was killed finish their jobs and exit', { timeout: 300_000 }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const [parent] = await swarm(folder, ['--processes', '2'], 2)
     await folder.run(['enqueue', 'Slow'])
@@ -155,7 +155,7 @@ await hq.close()`,
     expect(await folder.json('stats')).toMatchObject({ processed: 1, enqueued: 0, processes: 0 })
   })
 
-  test('SIGTSTP quiets all children, and none is restarted', { timeout: 120_000 }, async ({ folder }) => {
+  test('SIGTSTP quiets all children, and none is restarted', { timeout: 300_000 }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const [parent, [victim]] = await swarm(folder, ['--processes', '2'], 2)
     parent.kill('SIGTSTP')
@@ -169,7 +169,7 @@ await hq.close()`,
     expect(stderr.match(/is working/g)).toHaveLength(2)
   })
 
-  test("an app that can't be loaded is reported once, with its exit code", { timeout: 120_000 }, async ({ folder }) => {
+  test("an app that can't be loaded is reported once, with its exit code", { timeout: 300_000 }, async ({ folder }) => {
     folder.write({ 'jobs.mjs': 'throw new Error("no such thing")' })
     const { code, stderr } = await folder.run(['work', '-r', 'jobs.mjs', '--processes', '3'])
     expect(stderr.match(/can't be loaded/g)).toHaveLength(1)
@@ -177,7 +177,7 @@ await hq.close()`,
   })
 })
 
-test('a child above --max-memory is replaced, and exits when its successor is ready', { timeout: 120_000 }, async ({
+test('a child above --max-memory is replaced, and exits when its successor is ready', { timeout: 300_000 }, async ({
   folder,
 }) => {
   folder.write({ 'jobs.mjs': JOBS })

@@ -59,7 +59,7 @@ const work = (folder: Folder, env: Record<string, string>, ...args: string[]) =>
 describe.skipIf(!present)('systemd', () => {
   test.for(['file', 'abstract'])(
     'is notified when the worker is ready and when it stops (%s)',
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async (kind, { folder, listen }) => {
       folder.write({ 'jobs.mjs': JOBS })
       const path = kind === 'file' ? folder.at('notify') : `@highkiq-test-${process.pid}`
@@ -79,7 +79,7 @@ describe.skipIf(!present)('systemd', () => {
   )
 
   test('a watchdog for another process, or with an interval below a second, is not served', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async ({ folder, listen }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const path = folder.at('notify')
@@ -95,7 +95,7 @@ describe.skipIf(!present)('systemd', () => {
     expect(manager.messages.all.filter((text) => text.includes('WATCHDOG'))).toEqual([])
   })
 
-  test('several processes are one service: ready when all are', { timeout: 120_000 }, async ({ folder, listen }) => {
+  test('several processes are one service: ready when all are', { timeout: 300_000 }, async ({ folder, listen }) => {
     folder.write({ 'jobs.mjs': JOBS })
     const path = folder.at('notify')
     const manager = await listen(path)
@@ -107,7 +107,7 @@ describe.skipIf(!present)('systemd', () => {
     expect(manager.messages.all.slice(1)).toEqual(['READY=1 STATUS=2 processes', 'STOPPING=1 STATUS=stopping'])
   })
 
-  test("a systemd that can't be notified is logged once, and the worker runs", { timeout: 120_000 }, async ({
+  test("a systemd that can't be notified is logged once, and the worker runs", { timeout: 300_000 }, async ({
     folder,
   }) => {
     folder.write({ 'jobs.mjs': JOBS })
@@ -123,7 +123,7 @@ describe.skipIf(!present)('systemd', () => {
   })
 })
 
-plainTest('without systemd-notify the warning names Type=exec', { timeout: 120_000 }, async ({ folder }) => {
+plainTest('without systemd-notify the warning names Type=exec', { timeout: 300_000 }, async ({ folder }) => {
   folder.write({ 'jobs.mjs': JOBS })
   const worker = work(folder, { NOTIFY_SOCKET: folder.at('nobody'), PATH: '/nowhere' })
   await worker.waitFor(/systemd-notify is not installed; use Type=exec/)

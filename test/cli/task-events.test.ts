@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { gate } from '../engine/bench.ts'
 import { test } from './command.ts'
 
-test('task events --watch prints each row once, when it ends, until the task ends', { timeout: 60_000 }, async ({
+test('task events --watch prints each row once, when it ends, until the task ends', { timeout: 180_000 }, async ({
   folder,
   onTestFinished,
 }) => {

@@ -51,7 +51,7 @@ describe.concurrent('highkiq work', () => {
   })
 
   test('a job enqueued on the command line runs from a TypeScript file in a folder without package.json', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async ({ folder }) => {
     folder.write({
       'jobs.ts': TYPESCRIPT,

@@ -359,7 +359,7 @@ const faults: Fault[] = [
 ]
 
 describe.each(faults)('a store where $name', ({ wrap, cases, seen }) => {
-  test('fails the cases that are about it', { timeout: 60_000 }, async () => {
+  test('fails the cases that are about it', { timeout: 180_000 }, async () => {
     for (const name of seen) {
       const verdict = await verdictOf(named(cases, name), (store) => withReplaced(store, wrap(store)))
       expect(verdict, `“${name}” does not see the fault`).toBe('failed')
@@ -372,7 +372,7 @@ const healthy = new Map(faults.map(({ cases, seen: [name = ''] }) => [cases, nam
 
 test.each([...healthy].map(([cases, name]) => [name, named(cases, name)] as const))(
   'a healthy store passes: %s',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async (name, one) => {
     const verdict = await verdictOf(one, (store) => withReplaced(store, { workers: {} }))
     expect(verdict, `“${name}” fails on a healthy store`).toBe('passed')

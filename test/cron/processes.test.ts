@@ -12,7 +12,7 @@ import { ZONES } from './zones.ts'
 
 /** The short form; `npm run chaos -- --cron` is the long one. */
 const SEED = Number(process.env.HIGHKIQ_TEST_SEED ?? 20260517)
-const LIMIT = { timeout: 120_000 }
+const LIMIT = { timeout: 300_000 }
 
 function fleet(more: Partial<FleetOptions>): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'highkiq-cron-'))

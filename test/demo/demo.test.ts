@@ -112,7 +112,7 @@ describe('the workbook of the demo', () => {
   })
 })
 
-it('runs in the packed package with only the packages that npm installs beside it', { timeout: 120_000 }, () => {
+it('runs in the packed package with only the packages that npm installs beside it', { timeout: 300_000 }, () => {
   const project = new PackedProject('examples/demo/README.md', [])
   const { status, stdout, stderr } = project.run('npx highkiq demo')
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })

@@ -21,7 +21,7 @@ function commandIn(text: string, language: string): string {
 }
 
 test('every block of TypeScript and JavaScript in the docs is right under strict TypeScript', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, () => {
   const project = new Project()
   project.write('shop.d.ts', readFileSync(join(root, 'test/docs/shop.d.ts'), 'utf8'))

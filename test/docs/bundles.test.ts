@@ -68,7 +68,7 @@ const ALONE = 'enqueued 3 200\ndashboard 500 true\nworker BUNDLED\n'
 
 test.each(['esm', 'cjs'] as const)(
   'a bundle of esbuild (%s) pushes and imports, and says what its dashboard and worker need',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   (format) => {
     expect(run(bundle(format, ['libsql']), 'sqlite:jobs.db')).toBe(ALONE)
     const installed = bundle(format, ['libsql', 'highkiq'])
@@ -77,7 +77,7 @@ test.each(['esm', 'cjs'] as const)(
 )
 
 onRedis('without any package', () => {
-  test('a bundle of esbuild pushes and imports', { timeout: 120_000 }, async () => {
+  test('a bundle of esbuild pushes and imports', { timeout: 300_000 }, async () => {
     const { port } = await emptyServer()
     expect(run(bundle('cjs', []), `redis://127.0.0.1:${port}/0`)).toBe(ALONE)
   })

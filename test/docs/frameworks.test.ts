@@ -48,7 +48,7 @@ class Shop {
       stderr += text
     })
     await expect
-      .poll(() => (server.exitCode === null ? this.get('/').then(({ status }) => status) : stderr), { timeout: 30_000 })
+      .poll(() => (server.exitCode === null ? this.get('/').then(({ status }) => status) : stderr), { timeout: 90_000 })
       .toBe(401)
     return server
   }
@@ -101,7 +101,7 @@ async function works(shop: Shop, server: ChildProcess, worker: ChildProcess): Pr
   expect(link).toMatch(/\/jobs\/tasks\/\w+\?token=/)
   const [, task] = /\/jobs(\/tasks\/\w+)/.exec(link) ?? []
   const status = async () => (await shop.as(`/jobs/api/v1${task}`)).json()
-  await expect.poll(status, { timeout: 30_000 }).toMatchObject({ state: 'done', counts: { finished: 1, failed: 1 } })
+  await expect.poll(status, { timeout: 90_000 }).toMatchObject({ state: 'done', counts: { finished: 1, failed: 1 } })
   // The link needs no login, and the dashboard needs that of the app.
   expect(await (await fetch(link)).text()).toContain('rows')
   expect((await shop.get('/jobs/api/v1/stats')).status).toBe(401)
@@ -122,7 +122,7 @@ async function works(shop: Shop, server: ChildProcess, worker: ChildProcess): Pr
 test.each(NAMES)(
   'the %s app of docs/frameworks.md works with its worker in the server',
   {
-    timeout: 120_000,
+    timeout: 300_000,
   },
   async (name) => {
     const shop = new Shop(name, await freePort(), 'sqlite:shop.db')
@@ -132,7 +132,7 @@ test.each(NAMES)(
 )
 
 onRedis('with workers of their own', () => {
-  test.each(NAMES)('the %s app of docs/frameworks.md works on Redis', { timeout: 120_000 }, async (name) => {
+  test.each(NAMES)('the %s app of docs/frameworks.md works on Redis', { timeout: 300_000 }, async (name) => {
     const { port } = await emptyServer()
     const shop = new Shop(name, await freePort(), `redis://127.0.0.1:${port}/0`)
     const worker = shop.start([join(root, 'dist/cli/main.js'), 'work', '-r', 'jobs.ts'])

@@ -6,7 +6,7 @@ import { Example } from './example.ts'
 
 const root = new URL('../..', import.meta.url).pathname
 
-test('the example of moving a store prints what its page says', { timeout: 60_000 }, () => {
+test('the example of moving a store prints what its page says', { timeout: 180_000 }, () => {
   const example = new Example('docs/move.md', ['old.ts'])
   example.run('old.ts')
   const page = readFileSync(join(root, 'docs/move.md'), 'utf8')

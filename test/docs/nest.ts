@@ -94,7 +94,7 @@ async function runApp(version: string, list: string): Promise<void> {
   const server = start('server.js', { PORT: `${port}`, JOBS_TOKEN: token })
   const get = (path: string, headers = {}) =>
     fetch(`http://127.0.0.1:${port}/jobs${path}`, { headers }).catch(() => new Response(null, { status: 503 }))
-  await expect.poll(async () => (await get('/api/v1/stats')).status, { timeout: 30_000 }).toBe(401)
+  await expect.poll(async () => (await get('/api/v1/stats')).status, { timeout: 90_000 }).toBe(401)
   const live = await get('/api/v1/live', { authorization: `Bearer ${token}` })
   expect(live.status).toBe(200)
   const ended = once(server, 'exit')

@@ -91,5 +91,5 @@ export async function importFile(url: string): Promise<void> {
   const task = `${url}/jobs/api/v1/tasks/${id}`
   expect((await fetch(task)).status).toBe(401)
   const status = async () => (await fetch(task, { headers })).json()
-  await expect.poll(status, { timeout: 30_000 }).toMatchObject({ state: 'done', counts: { finished: 2, failed: 1 } })
+  await expect.poll(status, { timeout: 90_000 }).toMatchObject({ state: 'done', counts: { finished: 2, failed: 1 } })
 }

@@ -62,7 +62,7 @@ class App {
   async serve(more?: Record<string, string>): Promise<ChildProcess> {
     const server = this.start([`${this.#name}.ts`], more)
     const answers = () => this.get('/jobs/healthz').then(({ status }) => status)
-    await expect.poll(() => (server.exitCode === null ? answers() : this.output), { timeout: 30_000 }).toBe(200)
+    await expect.poll(() => (server.exitCode === null ? answers() : this.output), { timeout: 90_000 }).toBe(200)
     return server
   }
 
@@ -100,7 +100,7 @@ async function works(app: App, server: ChildProcess, worker: ChildProcess): Prom
 
 test.runIf(isTheirPlatform).each(NAMES)(
   'the app of docs/runtimes.md runs on %s with SQLite',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async (name) => {
     const app = new App(name, await freePort(), 'sqlite:shop.db')
     const server = await app.serve({ WORKER: '1' })
@@ -111,7 +111,7 @@ test.runIf(isTheirPlatform).each(NAMES)(
 onRedis('with Redis', () => {
   test.runIf(isTheirPlatform).each(NAMES)(
     'the app and a worker of docs/runtimes.md run on %s',
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async (name) => {
       const { port } = await emptyServer()
       const app = new App(name, await freePort(), `redis://127.0.0.1:${port}/0`)

@@ -91,7 +91,7 @@ async function picturesIn(url: string): Promise<unknown[]> {
 
 onRedis('functions on Redis', () => {
   test('a function that is frozen between events pushes each job once, whatever became of its connection', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     const { port } = await emptyServer()
     const proxy = await startProxy({ port })
@@ -125,7 +125,7 @@ onRedis('functions on Redis', () => {
     await instance.end()
   })
 
-  test('a function that closes its app leaves no connection', { timeout: 60_000 }, async () => {
+  test('a function that closes its app leaves no connection', { timeout: 180_000 }, async () => {
     const { port } = await emptyServer()
     const proxy = await startProxy({ port })
     onTestFinished(() => proxy.close())
@@ -138,7 +138,7 @@ onRedis('functions on Redis', () => {
   })
 })
 
-test('a function of an Edge runtime pushes over HTTP', { timeout: 60_000 }, async () => {
+test('a function of an Edge runtime pushes over HTTP', { timeout: 180_000 }, async () => {
   const { folder } = new Example('docs/serverless.md', ['edge.ts'])
   const hq = new Highkiq({ url: 'sqlite::memory:' })
   const token = 'a token of 20 characters'

@@ -7,7 +7,7 @@ test.each([
   ['drizzle.ts', 'drizzle-orm'],
   ['kysely.ts', 'kysely'],
   ['knex.ts', 'knex'],
-])('%s of docs/sql-libraries.md commits a row with its job, or neither', { timeout: 120_000 }, async (file, name) => {
+])('%s of docs/sql-libraries.md commits a row with its job, or neither', { timeout: 300_000 }, async (file, name) => {
   const example = new Example('docs/sql-libraries.md', ['app.ts', file], [name])
   expect(example.run(file)).toMatch(/^UNIQUE constraint failed: orders\.id\n1\n$/)
   expect(example.run(file)).toMatch(/^UNIQUE constraint failed: orders\.id\n2\n$/)

@@ -73,7 +73,7 @@ test('the app of docs/sveltekit.md is built, imports a file, runs its jobs and s
   const task = `/jobs/api/v1/tasks/${id}`
   expect((await fetch(`${url}${task}`)).status).toBe(401)
   const status = async () => (await get(task, { headers: { accept: '*/*' } })).json()
-  await expect.poll(status, { timeout: 30_000 }).toMatchObject({ state: 'done', counts: { finished: 2, failed: 0 } })
+  await expect.poll(status, { timeout: 90_000 }).toMatchObject({ state: 'done', counts: { finished: 2, failed: 0 } })
   const dashboard = await get('/jobs/')
   expect([dashboard.status, await dashboard.text()]).toEqual([200, expect.stringContaining('<html')])
 

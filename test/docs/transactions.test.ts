@@ -61,7 +61,7 @@ test('the recipes of docs/transactions.md compile', { timeout: 300_000 }, () => 
 onPostgres('the recipes of docs/transactions.md', () => {
   test.each(Object.entries(REFUSALS))(
     '%s commits a row with its job, or neither',
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async (file, refusal) => {
       const server = await sharedPostgres()
       const database = `recipe_${process.pid}_${files.indexOf(file)}`

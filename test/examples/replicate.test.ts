@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { said } from './example.ts'
 
 test('a copy made by an ordered queue is up to date, one made by ordinary jobs is not', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   let stale = 0
   // By chance ordinary jobs may do well once.

@@ -31,7 +31,7 @@ function lint(document: object): Report {
   return JSON.parse(stdout)
 }
 
-test('Redocly finds nothing to warn about in the document', { timeout: 120_000 }, async () => {
+test('Redocly finds nothing to warn about in the document', { timeout: 300_000 }, async () => {
   const { document } = await apiDocument()
   const { problems, totals } = lint(document)
   expect(problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`)).toEqual([])

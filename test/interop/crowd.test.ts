@@ -13,7 +13,7 @@ const PUSHES_AT_ONCE = 500
 
 besideRuby('a crowd of both languages', (world) => {
   const name = `${JOBS} jobs, pushed and worked by both at once, run once each and are counted${KILLS ? `, through ${KILLS} kills` : ''}`
-  test(name, { timeout: 60_000 + JOBS * 10 + KILLS * 5000 }, async () => {
+  test(name, { timeout: 180_000 + JOBS * 10 + KILLS * 5000 }, async () => {
     const { redis } = world()
     const node = world().node()
     const crew = { ruby: [] as WorkerProcess[], node: [] as WorkerProcess[] }

@@ -103,7 +103,7 @@ export function besideRuby(name: string, suite: (world: () => World) => void): v
     suite(() => world)
   }
   // Much of it is waiting: for Ruby to start, and for its heartbeats.
-  suiteWith([redisServer, sidekiq], name, withWorld, { timeout: 60_000 })
+  suiteWith([redisServer, sidekiq], name, withWorld, { timeout: 180_000 })
 }
 
 async function started(worker: WorkerProcess): Promise<WorkerProcess> {

@@ -6,7 +6,7 @@ import { Address } from './address.ts'
 import { type PostgresServer, startPostgres } from './server.ts'
 import { onPostgres } from './suite.ts'
 
-const LIMIT = { timeout: 120_000 }
+const LIMIT = { timeout: 300_000 }
 const PUSHES = 100
 /** The connections of a process, unless the URL has another number. */
 const CONNECTIONS = 5

@@ -19,7 +19,7 @@ async function freeze(server: PostgresServer): Promise<void> {
 }
 
 onPostgres('a frozen server', () => {
-  test('does not keep a process from closing its store and ending', { timeout: 120_000 }, async () => {
+  test('does not keep a process from closing its store and ending', { timeout: 300_000 }, async () => {
     const server = await startPostgres()
     onTestFinished(() => server.remove())
     const child = new Child(server.url(), {}, '../postgres/frozen-child.js')
@@ -41,7 +41,7 @@ onPostgres('a frozen server', () => {
     expect(failed.map(({ check }) => check)).toEqual(['standby', 'durability', 'connections', 'transactions', 'vacuum'])
   })
 
-  test('does not keep a store from closing while a push and a write wait for it', { timeout: 120_000 }, async () => {
+  test('does not keep a store from closing while a push and a write wait for it', { timeout: 300_000 }, async () => {
     const server = await startPostgres()
     onTestFinished(() => server.remove())
     const store = openStore(server.url())

@@ -336,7 +336,7 @@ onRedis('a database of version 0.1', () => {
     }
   })
 
-  test('is processed completely: each job and row runs once', { timeout: 60_000 }, async () => {
+  test('is processed completely: each job and row runs once', { timeout: 180_000 }, async () => {
     const { url, redis } = await restored()
     // The time of delayed jobs comes.
     for (const key of ['retry', 'schedule', ...(await redis.keys('*:ordered:due:*'))]) {

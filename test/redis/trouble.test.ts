@@ -41,7 +41,7 @@ onRedis('a misconfigured server, and a long run', () => {
     await expect(opening).rejects.not.toMatchObject({ message: expect.stringMatching(/:sesame/) })
   })
 
-  test('a long series of single jobs leaves nothing behind', { timeout: 60_000 }, async () => {
+  test('a long series of single jobs leaves nothing behind', { timeout: 180_000 }, async () => {
     const store = open(1)
     await store.workers.join('o', { queues: ['q'], seconds: 60, host: '' })
     for (let n = 0; n < 2000; n++) {

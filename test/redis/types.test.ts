@@ -735,7 +735,7 @@ onRedis('a key of the wrong type', () => {
 
   describe.each(operations)('$name', (operation) => {
     test('loses and repeats no job, is named in the error, and once it is mended all is done', {
-      timeout: 60_000,
+      timeout: 180_000,
     }, async () => {
       const well = await course(operation)
       for (const script of well.scripts) scriptsSeen.add(script)

@@ -71,7 +71,7 @@ test('beside processes that read without a pause the log stays below 128 MB, and
 })
 
 test('a warning names once that a program holds a large log open, with its age; when it ends the log is emptied', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const file = newFile()
   const { hq, warnings, logBytes } = appOn(file)

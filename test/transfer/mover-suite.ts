@@ -113,7 +113,7 @@ export function movingJobs(from: StoreFactory, to: StoreFactory) {
   })
 
   test('a mover that is killed at any step, or loses any answer, neither loses nor doubles a job', {
-    timeout: 120_000,
+    timeout: 300_000,
   }, async () => {
     for (const isDoneBefore of [false, true]) {
       for (let at = 0; ; at++) {

@@ -29,14 +29,14 @@ test.each([
   },
 )
 
-test('a mistake in a file of this folder is reported', { timeout: 60_000 }, () => {
+test('a mistake in a file of this folder is reported', { timeout: 180_000 }, () => {
   const user = project()
   user.write('wrong.ts', "import { Highkiq } from 'highkiq'\nnew Highkiq({ url: 5 })\n")
   expect(user.compile()).toMatch(/^wrong\.ts\(2,\d+\): error TS2322/)
 })
 
 test('a handler that takes other rows than its schema returns gets an error that says so, with both types', {
-  timeout: 60_000,
+  timeout: 180_000,
 }, () => {
   const user = project()
   user.write(
