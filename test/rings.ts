@@ -28,7 +28,10 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL' | 'on shar
     'test/cron': { rest: 'full' },
     'test/dashboard': { rest: 'full', fast: ['job'], nightly: ['overlap'] },
     'test/demo': { rest: 'full' },
-    'test/docs': { rest: 'full', nightly: ['nestjs', 'nestjs-11', 'nextjs-bundled', 'runtimes', 'site'] },
+    'test/docs': {
+      rest: 'full',
+      nightly: ['frameworks', 'nestjs', 'nestjs-11', 'nextjs', 'nextjs-bundled', 'runtimes', 'site'],
+    },
     'test/engine': {
       rest: 'fast',
       full: ['cron', 'large-batches', 'lease', 'ordered-crash', 'ordered-faults', 'signals', 'threads', 'trouble'],
@@ -45,7 +48,7 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL' | 'on shar
     'test/tasks': { rest: 'fast', full: ['import'] },
     'test/starter': { rest: 'full', fast: ['create'] },
     'test/testing': { rest: 'fast' },
-    'test/types': { rest: 'full' },
+    'test/types': { rest: 'full', nightly: ['versions'] },
     'test/transfer': { rest: 'full', nightly: ['more-shards', 'postgres'] },
     'test/wire': { rest: 'fast' },
   },
