@@ -37,11 +37,11 @@ inBrowser('links for submitters', (open) => {
       return copied(page)
     }
     const week = await copy()
-    expect([daysLeft(week.token), week.token.startsWith('look.')]).toEqual([7, false])
+    expect([daysLeft(week.token), week.token.startsWith('read.')]).toEqual([7, false])
     const month = await copy('30 days', 'only see')
-    expect([daysLeft(month.token), month.token.startsWith('look.')]).toEqual([30, true])
+    expect([daysLeft(month.token), month.token.startsWith('read.')]).toEqual([30, true])
     const kept = await copy('as long as the task is kept')
-    expect([daysLeft(kept.token), kept.token.startsWith('look.')]).toEqual([null, false])
+    expect([daysLeft(kept.token), kept.token.startsWith('read.')]).toEqual([null, false])
     for (const { url } of [week, month, kept]) expect((await fetch(url)).status).toBe(200)
 
     await page.getByRole('button', { name: 'Revoke links…' }).click()
@@ -89,7 +89,7 @@ inBrowser('links for submitters', (open) => {
     await page.getByRole('button', { name: 'Copy link…' }).click()
     expect(await page.getByLabel('What it allows').count()).toBe(0)
     await page.getByRole('button', { name: 'Copy link', exact: true }).click()
-    expect((await copied(page)).token).toMatch(/^look\.\d{10}\./)
+    expect((await copied(page)).token).toMatch(/^read\.\d{10}\./)
     expect(await page.getByRole('button', { name: 'Revoke links…' }).count()).toBe(0)
   })
 })
