@@ -122,10 +122,10 @@ async function removeWaiting(app: Canceller, bids: ReadonlySet<string>, mayConti
   for await (const page of jobsInOrder(store, needleOf(bids))) {
     if ('set' in page) {
       const swaps = swapsOf(page.items)
-      await keepEnds(swaps, await store.jobSets.swap(page.set, swaps satisfies Swap[], now()))
+      if (swaps.length > 0) await keepEnds(swaps, await store.jobSets.swap(page.set, swaps satisfies Swap[], now()))
     } else if ('queue' in page) {
       const pulls = swapsOf(page.items)
-      await keepEnds(pulls, await store.search.pull(page.queue, pulls, now()))
+      if (pulls.length > 0) await keepEnds(pulls, await store.search.pull(page.queue, pulls, now()))
     }
     if (!(await mayContinue())) break
   }

@@ -4,7 +4,7 @@ import type { AppPort } from '../app/port.ts'
 import { cancelFlow } from '../batches/cancel.ts'
 import { flowOf } from '../batches/jids.ts'
 import { runningInOthers } from '../inspect/process.ts'
-import { limitedSets, type ReadPage, walk } from '../inspect/walk.ts'
+import { inQueues, limitedSets, needleOf, type ReadPage, walk } from '../inspect/walk.ts'
 import { invalidOption } from '../job/errors.ts'
 import { checkOptions, checkText } from '../job/options.ts'
 import { type Payload, readPayload, splitTaskJid } from '../job/payload.ts'
@@ -108,6 +108,9 @@ export interface Limits {
   most: number
 }
 
+/** Removes jobs from where they wait. */
+type Remove<Item> = (items: (Item & { payload: Payload })[]) => Promise<SwapAnswer[]>
+
 class Search {
   readonly #app: AppPort
   readonly #jid: string
@@ -140,15 +143,15 @@ class Search {
 
   async inQueues(): Promise<CancelAnswer | undefined> {
     const { store, now } = this.#app
-    for (const queue of await this.#queues()) {
-      const found = await this.#through(
-        (needle, after) => store.search.scanQueue(queue, needle, { after, limit: PAGE }),
-        (jobs) => {
-          const pulls = jobs.map(({ payload, text, at }) => ({ text, at, to: null, ...this.#change(payload) }))
-          return store.search.pull(queue, pulls, now())
-        },
-      )
+    if (this.#isLate) return 'requested'
+    const pages = inQueues(store, needleOf(this.#jid), await this.#queues())
+    for await (const { queue, items, scannedSoFar } of pages) {
+      const found = await this.#remove(items, (jobs) => {
+        const pulls = jobs.map(({ payload, text, at }) => ({ text, at, to: null, ...this.#change(payload) }))
+        return store.search.pull(queue, pulls, now())
+      })
       if (found) return found
+      if (this.#isLate || scannedSoFar >= this.#limits.most) return 'requested'
     }
     return undefined
   }
@@ -166,23 +169,34 @@ class Search {
   /** Reads pages until it finds the job. Without `remove` the job runs, and its worker learns of the cancellation. */
   async #through<Item extends { text: string }>(
     read: ReadPage<Item>,
-    remove?: (items: (Item & { payload: Payload })[]) => Promise<SwapAnswer[]>,
+    remove?: Remove<Item>,
   ): Promise<CancelAnswer | undefined> {
+    if (this.#isLate) return 'requested'
     let scannedSoFar = 0
-    const isLate = () => scannedSoFar >= this.#limits.most || performance.now() >= this.#limits.end
-    if (isLate()) return 'requested'
     for await (const { items, next, scanned = 0 } of walk(this.#jid, read)) {
       scannedSoFar += scanned
-      const meant = this.#meant(items)
-      if (meant.length > 0) {
-        if (!remove) return 'signalled'
-        const answers = await remove(meant)
-        if (answers.includes('ok')) return 'removed'
-        if (answers.includes('error')) return 'requested'
-      }
-      if (next !== null && isLate()) return 'requested'
+      const found = await this.#remove(items, remove)
+      if (found) return found
+      if (next !== null && (this.#isLate || scannedSoFar >= this.#limits.most)) return 'requested'
     }
     return undefined
+  }
+
+  get #isLate(): boolean {
+    return performance.now() >= this.#limits.end
+  }
+
+  /** Removes those of the items that are the job. Undefined: there are none, or they have left this place. */
+  async #remove<Item extends { text: string }>(
+    items: readonly Item[],
+    remove?: Remove<Item>,
+  ): Promise<CancelAnswer | undefined> {
+    const meant = this.#meant(items)
+    if (meant.length === 0) return undefined
+    if (!remove) return 'signalled'
+    const answers = await remove(meant)
+    if (answers.includes('ok')) return 'removed'
+    return answers.includes('error') ? 'requested' : undefined
   }
 
   /** Returns the items that are the job: other jobs may have its id among their arguments. */

@@ -103,7 +103,10 @@ function queueSource(app: AppPort, { inQueue, ...matcher }: Matcher, queue: stri
       )
       return { ...page, items: page.items.map(hitOf) }
     },
-    act(_, options) {
+    async act(_, options) {
+      options.signal?.throwIfAborted()
+      const short = inQueue.needle === '' ? undefined : await shortQueues.read(queue)
+      if (short && !short.items.some(isHit)) return { done: 0, refused: 0 }
       const matching = inQueue.needle === '' ? {} : { matching: inQueue.needle }
       return new Queue(app, queue).deleteAll({ ...options, ...matching, where: isHit })
     },

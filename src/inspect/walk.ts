@@ -159,33 +159,40 @@ export async function allMovingSets(store: Store): Promise<MovingSet[]> {
 
 const WALK_PAGE = 500
 
+/** A page of jobs that wait in one queue. */
+export interface QueuePage {
+  queue: string
+  items: readonly WaitingJob[]
+  /** How many jobs of a long queue were compared so far; 0 when the queue has no more pages. */
+  scannedSoFar: number
+}
+
 /**
- * Yields the jobs of queues whose text contains `needle`, each newest first. Short queues are searched many at once.
+ * Yields the jobs of queues whose text contains `needle`, each newest first. Short queues are searched many at once. After each call
+ * of the store there is at least one page, which may have no jobs.
  */
-export async function* inQueues(
-  store: Store,
-  needle: string,
-  queues: readonly string[],
-): AsyncGenerator<{ queue: string; items: readonly WaitingJob[] }> {
+export async function* inQueues(store: Store, needle: string, queues: readonly string[]): AsyncGenerator<QueuePage> {
   for (let from = 0; from < queues.length; ) {
+    const first = queues[from] as string
     const { items, sizes } = await store.search.scanQueues(queues.slice(from), needle)
+    from += sizes.length
     const byQueue = new Map(items.map(({ queue }) => [queue, [] as WaitingJob[]]))
     for (const item of items) byQueue.get(item.queue)?.push(item)
-    for (const [queue, some] of byQueue) yield { queue, items: some }
-    from += sizes.length
-    const queue = queues[from]
-    if (sizes.length > 0 || queue === undefined) continue
-    const read = (after?: string) => store.search.scanQueue(queue, needle, { after, limit: WALK_PAGE })
-    for await (const { items } of pages(read)) yield { queue, items }
+    if (byQueue.size === 0) byQueue.set(first, [])
+    for (const [queue, some] of byQueue) yield { queue, items: some, scannedSoFar: 0 }
+    if (sizes.length > 0) continue
+    const read = (after?: string) => store.search.scanQueue(first, needle, { after, limit: WALK_PAGE })
+    let scannedSoFar = 0
+    for await (const { items, next, scanned = 0 } of pages(read)) {
+      scannedSoFar += scanned
+      yield { queue: first, items, scannedSoFar: next === null ? 0 : scannedSoFar }
+    }
     from++
   }
 }
 
 /** A page of jobs. With `set` or `queue` they wait there; else workers or a move have them. */
-export type JobPage =
-  | { set: SetName; items: readonly Entry[] }
-  | { queue: string; items: readonly WaitingJob[] }
-  | { items: readonly { text: string }[] }
+export type JobPage = { set: SetName; items: readonly Entry[] } | QueuePage | { items: readonly { text: string }[] }
 
 /**
  * Yields all jobs that wait or run, a page at a time, in the order in which a job moves: from job sets to queues, to the page

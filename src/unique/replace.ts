@@ -2,7 +2,7 @@
 
 import type { AppPort } from '../app/port.ts'
 import type { Conflict } from '../client/refused-push.ts'
-import { findByJid, limitedSets } from '../inspect/walk.ts'
+import { findByJid, inQueues, limitedSets, needleOf } from '../inspect/walk.ts'
 import { HighkiqError } from '../job/errors.ts'
 import { editPayload, type Payload, readPayload } from '../job/payload.ts'
 import { type JobLock, jidLock, readUnique, type UniqueUntil } from '../job/unique.ts'
@@ -78,11 +78,10 @@ async function findWaiting(store: Store, { holder, due }: Conflict): Promise<Wai
     const found = await findByJid(holder, scan, inSet(set))
     if (found) return found
   }
-  for (const { name: queue, size } of await store.jobs.queues()) {
-    if (size === 0) continue
-    const scan = (needle: string, after?: string) => store.search.scanQueue(queue, needle, { after, limit: PAGE })
-    const found = await findByJid(holder, scan, (job) => ({ ...job, queue, jid: jidOf(job.text) }))
-    if (found) return found
+  const queues = (await store.jobs.queues()).filter(({ size }) => size > 0).map(({ name }) => name)
+  for await (const { queue, items } of inQueues(store, needleOf(holder), queues)) {
+    const found = items.find(({ text }) => jidOf(text) === holder)
+    if (found) return { ...found, queue, jid: holder }
   }
   return null
 }

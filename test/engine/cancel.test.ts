@@ -1,5 +1,5 @@
 import { BusinessFailure, Highkiq, type Payload, Snooze } from 'highkiq'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { FetchedJob } from '#dist/store/contract.js'
 import { withReplaced } from '../replaced-store.ts'
 import { type Bench, bench, Child, Collector, gate, promptly, until } from './bench.ts'
@@ -75,6 +75,24 @@ test('a scheduled job and a job that waits for a retry are removed, whatever the
   expect(await t.hq.cancel(failing, { queue: 'other' })).toBe('removed')
   expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 1, failed: 1 })
   await cancellationsGone(t, later, failing)
+})
+
+test('a running job is cancelled beside 600 queues with a few calls of the store', async () => {
+  const t = bench()
+  const { J, began } = patient(t)
+  const running = (await J.performAsync('a')) as string
+  await t.work()
+  await began.atLeast(1)
+  const pushes = Array.from({ length: 600 }, (_, n) => ({ class: 'Other', args: [n], queue: `q${n}` }))
+  const jids = (await Promise.all(pushes.map((push) => t.hq.push(push)))) as string[]
+  const { search } = t.hq.store
+  const [short, long] = [vi.spyOn(search, 'scanQueues'), vi.spyOn(search, 'scanQueue')]
+  expect(await t.hq.cancel(running)).toBe('signalled')
+  expect([short.mock.calls.map(([, needle]) => needle), long.mock.calls.length]).toEqual([[running, running], 0])
+  expect(await t.hq.cancel(jids[599] as string)).toBe('removed')
+  expect(long).not.toHaveBeenCalled()
+  await until(async () => (await t.hq.store.metrics.totals()).processed === 1)
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 1, enqueued: 599 })
 })
 
 test('with the option queue only that queue is searched', async () => {

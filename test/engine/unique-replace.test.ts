@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type Bench, bench, Collector, gate, until } from './bench.ts'
 
 /** A job of which one is stored for each user; a push while it waits replaces its second argument. */
@@ -87,6 +87,20 @@ test.each(['replace', 'debounce'] as const)(
     expect(ran.all).toEqual([2, 5])
   },
 )
+
+test('replace: a job in one of 600 queues is found with a few calls of the store', async () => {
+  const t = bench()
+  const pushes = Array.from({ length: 600 }, (_, n) => ({ class: 'Other', args: [n], queue: `q${n}` }))
+  await Promise.all(pushes.map((push) => t.hq.push(push)))
+  const { Save } = saveJob(t, 'replace', { queue: 'zz' })
+  const jid = await Save.performAsync(1, 'a')
+  const { search } = t.hq.store
+  const [short, long] = [vi.spyOn(search, 'scanQueues'), vi.spyOn(search, 'scanQueue')]
+  expect(await Save.performAsync(1, 'b')).toBe(jid)
+  expect(short.mock.calls.length).toBeLessThanOrEqual(2)
+  expect(long).not.toHaveBeenCalled()
+  expect((await t.queue('zz')).map(({ args }) => args)).toEqual([[1, 'b']])
+})
 
 test('debounce: the last push counts, and each push moves the time of the scheduled job', async () => {
   const t = bench()

@@ -273,6 +273,11 @@ test('a search reads many short queues in one call of the store, and a long one 
   expect(new Set(whole.mock.calls.map(([queue]) => queue))).toEqual(new Set(['q30']))
   const counted = await t.hq.jobs.count({ ...filter, queue: 'q12' })
   expect(counted).toMatchObject([{ matching: 1, scanned: 3, complete: true }])
+  // An action reads only the queues with jobs that match.
+  whole.mockClear()
+  const one = { states: ['queued'], jid: jid(7) } satisfies JobsFilter
+  expect(await t.hq.jobs.act('delete', one)).toMatchObject({ done: 1, refused: 0 })
+  expect(new Set(whole.mock.calls.map(([queue]) => queue))).toEqual(new Set(['q12', 'q30']))
 })
 
 test('a search of queues, some of which have more hits than a page, scans each job once', async () => {
