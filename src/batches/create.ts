@@ -231,10 +231,12 @@ function refuseDropped(
   place: number | undefined,
 ): void {
   const hint = 'push it with set({ unique: false })'
-  if (isParent) throw invalidOption(`${name}: a job with children can't be unique: ${hint}`)
+  const details = { problem: 'unique', job: name }
+  if (isParent) throw invalidOption(`${name}: a job with children can't be unique: ${hint}`, details)
   if (place === undefined || onConflict === 'raise') return
   const why = 'because its parent would get no result of a job that is dropped'
-  throw invalidOption(`${name}: a child in a flow can't be unique, ${why}: ${hint}, or with onConflict: 'raise'`)
+  const message = `${name}: a child in a flow can't be unique, ${why}: ${hint}, or with onConflict: 'raise'`
+  throw invalidOption(message, details)
 }
 
 class Flow {

@@ -341,7 +341,8 @@ export class Client implements Pusher, PushPipe {
   #refuseUnique(request: PushRequest, what: string): never {
     const name = request.wrapped ?? request.class
     const hint = `give ${name}.set({ unique: false }) instead`
-    throw invalidOption(`${name}: ${what} can't be unique: ${hint}`, { option: 'unique', value: name, hint })
+    const message = `${name}: ${what} can't be unique: ${hint}`
+    throw invalidOption(message, { problem: 'unique', job: name, option: 'unique', value: name, hint })
   }
 
   replaceHolder(store: Store, prepared: PreparedPush, conflict: Conflict): Promise<boolean> {

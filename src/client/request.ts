@@ -215,7 +215,8 @@ function addUnique(payload: Payload, request: PushRequest, options: JobOptions, 
     return
   }
   if (payload.hk_task !== undefined) {
-    throw invalidJob(`${name}: a tracked job can't be unique: leave out track, or give unique: false`)
+    const message = `${name}: a tracked job can't be unique: leave out track, or give unique: false`
+    throw invalidJob(message, { problem: 'tracked-unique' })
   }
   const about = sidekiq?.unique ?? (typeof unique === 'object' ? unique : {})
   const secret = payload.encrypt ? context.encryption?.digestKey : undefined

@@ -218,11 +218,13 @@ export class Cron {
     if (!shown?.args) {
       throw invalidOption(
         `cron ${this.name}: its arguments are made by the app that defines it: run it there (-r FILE)`,
+        { problem: 'made-arguments' },
       )
     }
     if (shown.unique) {
       throw invalidOption(
         `cron ${this.name}: ${shown.job} is unique, and only the app that defines it knows its lock: run it there (-r FILE)`,
+        { problem: 'unknown-lock', job: shown.job },
       )
     }
     return { name: this.name, args: shown.args, request: (args) => ({ class: shown.job, args }), shown }

@@ -65,6 +65,17 @@ export const en = {
   'INVALID_FILE.row-key':
     'Row {row}, column “{column}”: this column tells the rows apart. Leave it as it is in the downloaded file.',
   'INVALID_FILE.other-task': 'Row {row}, column “{column}”: this row belongs to another upload.',
+  'INVALID_FILE.other-job':
+    'Row {row}, column “{column}”: this row is for {job}. Leave the column as it is in the downloaded file.',
+  'INVALID_FILE.job-not-kept':
+    'Row {row}: this row is for {job}, and its other options were not kept, so it can’t run again. Remove the row.',
+  'INVALID_FILE.no-arguments': 'Row {row}, column “{column}”: the arguments of {job} belong here.',
+  'INVALID_FILE.no-json': 'Row {row}, column “{column}”: this is not JSON. Check its quotes, commas and brackets.',
+  'INVALID_FILE.no-list': 'Row {row}, column “{column}”: this is not a list. Write square brackets around it: [ … ].',
+  'INVALID_FILE.refused-arguments':
+    'Row {row}, column “{column}”: a value in this list can’t be stored. It has too many levels, too many digits, or a broken character.',
+  'INVALID_FILE.same-key':
+    'Row {row}, column “{column}”: several rows have this value. Correct the downloaded file, in which the column “{keyColumn}” tells them apart.',
 }
 
 /** @typedef {Record<keyof typeof en, string>} FileProblems */
@@ -136,6 +147,17 @@ export const ru = {
   'INVALID_FILE.row-key':
     'Строка {row}, столбец «{column}»: по этому столбцу строки различаются. Оставьте его таким, как в скачанном файле.',
   'INVALID_FILE.other-task': 'Строка {row}, столбец «{column}»: эта строка из другой загрузки.',
+  'INVALID_FILE.other-job':
+    'Строка {row}, столбец «{column}»: эта строка предназначена для {job}. Оставьте столбец таким, как в скачанном файле.',
+  'INVALID_FILE.job-not-kept':
+    'Строка {row}: она предназначена для {job}, а остальные его параметры не сохранены, поэтому повторить её нельзя. Удалите эту строку.',
+  'INVALID_FILE.no-arguments': 'Строка {row}, столбец «{column}»: здесь нужны аргументы для {job}.',
+  'INVALID_FILE.no-json': 'Строка {row}, столбец «{column}»: это не JSON. Проверьте кавычки, запятые и скобки.',
+  'INVALID_FILE.no-list': 'Строка {row}, столбец «{column}»: это не список. Возьмите его в квадратные скобки: [ … ].',
+  'INVALID_FILE.refused-arguments':
+    'Строка {row}, столбец «{column}»: одно из значений списка нельзя сохранить. В нём слишком много уровней, слишком много цифр или повреждённый символ.',
+  'INVALID_FILE.same-key':
+    'Строка {row}, столбец «{column}»: это значение есть в нескольких строках. Исправьте скачанный файл: в нём их различает столбец «{keyColumn}».',
 }
 
 /** @type {FileProblems} */
@@ -188,4 +210,12 @@ export const zh = {
   'INVALID_FILE.hidden': '第 {row} 行“{column}”列：此文件中有些值被隐藏。请更正从这里下载的文件。',
   'INVALID_FILE.row-key': '第 {row} 行“{column}”列：此列用于区分各行。请保持与下载的文件一致。',
   'INVALID_FILE.other-task': '第 {row} 行“{column}”列：这一行属于另一次上传。',
+  'INVALID_FILE.other-job': '第 {row} 行“{column}”列：这一行属于 {job}。请使该列与下载的文件保持一致。',
+  'INVALID_FILE.job-not-kept': '第 {row} 行：这一行属于 {job}，其他选项没有保留，因此无法再次运行。请删除这一行。',
+  'INVALID_FILE.no-arguments': '第 {row} 行“{column}”列：此处应填写 {job} 的参数。',
+  'INVALID_FILE.no-json': '第 {row} 行“{column}”列：这不是 JSON。请检查引号、逗号和括号。',
+  'INVALID_FILE.no-list': '第 {row} 行“{column}”列：这不是列表。请用方括号括起来：[ … ]。',
+  'INVALID_FILE.refused-arguments':
+    '第 {row} 行“{column}”列：列表中有一个值无法保存：层级过多、数字过长，或含有损坏的字符。',
+  'INVALID_FILE.same-key': '第 {row} 行“{column}”列：有多行具有此值。请更正下载的文件，其中“{keyColumn}”列可区分各行。',
 }

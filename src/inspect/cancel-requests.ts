@@ -1,6 +1,7 @@
 /** Requests to cancel the jobs of a page in one step. */
 
 import type { AppPort } from '../app/port.ts'
+import { HighkiqError } from '../job/errors.ts'
 import { readPayload } from '../job/payload.ts'
 import { jidsOf } from '../job/rows.ts'
 import { nameOf } from './actions.ts'
@@ -32,6 +33,7 @@ export async function requestCancellations(
   const answers = jobs.map(({ jid }, i) => open.has(jid) || rows[i]?.some((own) => stopped.has(own)) === true)
   const ended = jobs.find((_, i) => !answers[i])
   const done = answers.filter(Boolean).length
-  const error = ended && new Error(`${nameOf(ended.text)} does not run or wait there any more`)
+  const message = ended && `${nameOf(ended.text)} does not run or wait there any more`
+  const error = message && new HighkiqError('UNKNOWN_JID', message)
   return { done, refused: jobs.length - done, ...(error ? { error } : {}) }
 }

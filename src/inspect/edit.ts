@@ -40,6 +40,7 @@ export async function editJob(app: AppPort, ref: JobRef, args: unknown[]): Promi
     throw new HighkiqError(
       'STORE_UNUSABLE',
       `the store can't change ${nameOf(job.text)}: does a key hold a value of another type?`,
+      { problem: 'unchanged' },
     )
   }
   return answer === 'ok'

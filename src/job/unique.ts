@@ -105,7 +105,7 @@ function valueAt(name: string, args: readonly unknown[], path: string): unknown 
     const isThere = typeof value === 'object' && value !== null && Object.hasOwn(value, key)
     if (!isThere) {
       const message = `${name}: unique.by is ${shown(path)}, and the arguments have no such value: name another path`
-      throw new HighkiqError('INVALID_ARGS', message, { path: `args.${path}`, job: name })
+      throw new HighkiqError('INVALID_ARGS', message, { problem: 'no-lock-value', path: `args.${path}`, job: name })
     }
     value = (value as Record<string, unknown>)[key]
   }

@@ -319,8 +319,12 @@ class ReportReader {
     const [index, other] = indexes
     if (other === undefined) return index
     const both = `the rows with the indexes ${index} and ${other} both have ${shown(key)}`
-    const column = shown(layout.column('row key', values))
-    throw wrong(number, rowKey, `${both}: tell them apart by the report's column ${column}`, { indexes })
+    const keyColumn = layout.column('row key', values)
+    throw wrong(number, rowKey, `${both}: tell them apart by the report's column ${shown(keyColumn)}`, {
+      problem: 'same-key',
+      indexes,
+      keyColumn,
+    })
   }
 
   async #corrected(event: EventRecord, { number, values }: FileRow): Promise<ReportedRow> {
@@ -338,13 +342,17 @@ class ReportReader {
     const job = event.job ?? task.job
     const [named, column] = [layout.column('job', values), layout.column('arguments', values)]
     const name = layout.plain(values[named], job) ?? ''
-    if (name !== '' && name !== job) throw wrong(number, named, `it is a row of job ${job}: leave that column as it is`)
+    if (name !== '' && name !== job) {
+      const what = `it is a row of job ${job}: leave that column as it is`
+      throw wrong(number, named, what, { problem: 'other-job', job })
+    }
     const stored = argsOfEvent(event)
     const cell = layout.plain(values[column], stored) ?? ''
     const row = cell === '' && event.job === null && isOneObject(stored) ? layout.row(values, rowOf(event)) : {}
     const isRow = Object.keys(row).length > 0
     if (cell === '' && !isRow) {
-      throw wrong(number, column, `it is a row of job ${job}, whose arguments belong in that column`)
+      const what = `it is a row of job ${job}, whose arguments belong in that column`
+      throw wrong(number, column, what, { problem: 'no-arguments', job })
     }
     const args = isRow ? [row] : argsOf(cell, number, column)
     return { event, number, row: { args }, isSame: stringifyJson(args) === stringifyJson(stored) }
@@ -374,13 +382,15 @@ function argsOf(value: unknown, number: number, column: string): unknown[] {
   try {
     args = typeof value === 'string' ? parseJson(value) : value
   } catch (error) {
-    throw wrong(number, column, `it is not JSON (${messageOf(error)})`)
+    throw wrong(number, column, `it is not JSON (${messageOf(error)})`, { problem: 'no-json' })
   }
-  if (!Array.isArray(args)) throw wrong(number, column, 'it is not a list of arguments: write [ … ]')
+  if (!Array.isArray(args)) {
+    throw wrong(number, column, 'it is not a list of arguments: write [ … ]', { problem: 'no-list' })
+  }
   try {
     checkArgs(args, column)
   } catch (error) {
-    throw wrong(number, column, messageOf(error))
+    throw wrong(number, column, messageOf(error), { problem: 'refused-arguments' })
   }
   return args
 }

@@ -267,7 +267,7 @@ function inPayload(
   }
   const what = `the row with index ${index} is of job ${job}, and the other options of that job are not kept (keepArgs): it can't run again`
   if (row === undefined) throw invalid(what)
-  throw invalidFile(`row ${row}: ${what}`, { row, index })
+  throw invalidFile(`row ${row}: ${what}`, { problem: 'job-not-kept', row, index, job })
 }
 
 function unvalidated({ id, job }: TaskRecord): HighkiqError {

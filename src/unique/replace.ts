@@ -36,6 +36,7 @@ export async function replaceHolder(
     throw new HighkiqError(
       'STORE_UNUSABLE',
       `the store can't change job ${job.jid}: does a key hold a value of another type?`,
+      { problem: 'unchanged' },
     )
   }
   return answer === 'ok'

@@ -110,6 +110,24 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     await page.locator('.toast.refusal').waitFor()
   })
 
+  test('an action on all jobs tells in the language of the page why jobs stay', async () => {
+    const { page } = await open('/dead', {
+      locale: 'ru-RU',
+      before: ({ hq }) => {
+        const entries = Array.from(
+          { length: 60 },
+          (_, n) => ({ to: 'dead', text: `{"args":[${n}]}`, score: n }) as const,
+        )
+        return hq.store.jobs.push(entries, Date.now())
+      },
+    })
+    await page.locator('thead').getByRole('checkbox').check()
+    await button(page, 'Выбрать все 60').click()
+    await button(page, 'Повторить сейчас').click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Повторить 60 заданий' }).click()
+    await page.locator('.toast.refusal').getByText('Его нельзя прочитать, и оно не может выполниться').waitFor()
+  })
+
   test('errors, search and filters narrow the list, and an action applies to all matching jobs', async () => {
     const { page, hq } = await open('/retries', {
       before: async ({ hq }) => {

@@ -358,6 +358,7 @@ describe('changes of an entry', () => {
     await expect(far.hq.cron('c').runNow()).rejects.toMatchObject({
       code: 'INVALID_OPTION',
       message: expect.stringContaining('cron c: its arguments are made by the app that defines it'),
+      details: { problem: 'made-arguments' },
     })
     await t.work()
     await entry.runNow()
@@ -567,6 +568,7 @@ describe('a unique job', () => {
     await expect(t.another().hq.cron('c').runNow()).rejects.toMatchObject({
       code: 'INVALID_OPTION',
       message: expect.stringContaining('cron c: Slow is unique, and only the app that defines it knows its lock'),
+      details: { problem: 'unknown-lock', job: 'Slow' },
     })
     await expect(t.hq.cron('raising').runNow()).rejects.toMatchObject({ code: 'UNIQUE_CONFLICT', details: { jid } })
     expect(began.all).toHaveLength(1)

@@ -287,6 +287,7 @@ test('selected jobs are cancelled by one request, and none that runs is searched
   expect((await cancel([{ jid: jid(4711) }, { jid: jid(99) }, { jid: '' }])).body).toEqual({
     ...{ done: 1, refused: 2 },
     error: `job "${jid(99)}" is neither enqueued nor running`,
+    problem: 'gone',
   })
   expect(await t.hq.retries.size()).toBe(0)
   expect(await t.hq.store.cancellations.among([jid(4711), jid(99)])).toEqual([])

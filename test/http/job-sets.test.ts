@@ -219,6 +219,12 @@ test('an entry that is not a job is refused when it is sent to a queue, and stay
   const key = `key=${encodeURIComponent(line?.key ?? '')}`
   const { status, body } = await t.call('POST', `/api/v1/dead/-/retry?${key}`)
   expect([status, body.error.code]).toEqual([400, 'INVALID_JOB'])
+  // An action on several jobs has the code and the details of the first refusal, too.
+  const refusal = { done: 0, refused: 1, code: 'INVALID_JOB', details: { problem: 'unreadable' } }
+  const selected = await t.call('POST', '/api/v1/dead/retry', { json: { jobs: [{ jid: '-', key: line?.key }] } })
+  expect(selected.body).toEqual({ ...refusal, error: body.error.message })
+  const all = await t.call('POST', '/api/v1/dead/all/retry', { json: {} })
+  expect(all.body).toEqual({ ...refusal, error: body.error.message, ended: true })
   expect((await t.call('DELETE', `/api/v1/dead/-?${key}`)).body.done).toBe(1)
   expect(await t.set('dead')).toEqual([])
 })

@@ -76,12 +76,19 @@ test('the problems of a dry run are in the language of the reader', async () => 
 
 test('a corrected file that is wrong says why by a code that the page has words for', async () => {
   const { call, path, task } = await paused()
-  const send = async (key: string) => {
-    const body = `row key,arguments\n${key},[]\n`
-    return (await call('POST', `${path}/retry`, { body, headers: { 'content-type': 'text/csv' } })).body.error
-  }
+  const sendFile = async (body: string) =>
+    (await call('POST', `${path}/retry`, { body, headers: { 'content-type': 'text/csv' } })).body.error
+  const send = (key: string) => sendFile(`row key,arguments\n${key},[]\n`)
   expect((await send('mine')).details).toMatchObject({ problem: 'row-key', row: 2, column: 'row key' })
   expect((await send(`${task.id}:9:1`)).details).toMatchObject({ problem: 'unknown-row' })
   expect((await send('0123456789abcdef:0:1')).details).toMatchObject({ problem: 'other-task' })
   expect((await send(`${task.id}:0:1,[]\n${task.id}:0:1`)).details).toMatchObject({ problem: 'twice', first: 2 })
+  const cells = async (job: string, args: string) =>
+    (await sendFile(`row key,job,arguments\n${task.id}:0:1,${job},"${args}"\n`)).details
+  const place = { row: 2, column: 'arguments' }
+  expect(await cells('Other', '[]')).toEqual({ problem: 'other-job', row: 2, column: 'job', job: 'Row' })
+  expect(await cells('Row', '')).toEqual({ problem: 'no-arguments', ...place, job: 'Row' })
+  expect(await cells('Row', '[')).toEqual({ problem: 'no-json', ...place })
+  expect(await cells('Row', '7')).toEqual({ problem: 'no-list', ...place })
+  expect(await cells('Row', '[""\\ud800""]')).toEqual({ problem: 'refused-arguments', ...place })
 })

@@ -26,11 +26,11 @@ export function showToast(toast: string | ToastText, undo?: () => void): void {
 /** Waits for the action and reports its outcome. Returns undefined when the action failed. */
 export async function reportOutcome<Answer>(
   act: Promise<Answer>,
-  done?: (answer: Answer) => string | ToastText,
+  done?: (answer: Answer) => string | ToastText | Promise<string | ToastText>,
 ): Promise<Answer | undefined> {
   try {
     const answer = await act
-    if (done) showToast(done(answer))
+    if (done) showToast(await done(answer))
     return answer
   } catch (thrown) {
     shown.value = { text: t('toast.failed', { why: refusalText(thrown) }), isRefusal: true }

@@ -57,7 +57,7 @@ export const ALL_JOBS_ROUTES: Route[] = [
       call.audit({ count: done, jids: named(jobs.map(({ jid }) => jid)) })
       const [first] = refused
       const error = first && `job ${JSON.stringify(first.jid.slice(0, 100))} is neither enqueued nor running`
-      return json({ done, refused: refused.length, ...given({ error }) })
+      return json({ done, refused: refused.length, ...(first ? { error, problem: 'gone' } : {}) })
     },
   }),
   get(PATH, {

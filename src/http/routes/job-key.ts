@@ -4,9 +4,9 @@ import type { JobSet, Queue } from '../../index.ts'
 import { SetEntry } from '../../inspect/entry.ts'
 import { QueuedJob } from '../../inspect/queue.ts'
 import type { JobRecord } from '../../inspect/record.ts'
-import { HighkiqError } from '../../job/errors.ts'
+import { codeOf, HighkiqError, messageOf } from '../../job/errors.ts'
 import type { Seal, SealUse } from '../access/seal.ts'
-import { invalid } from '../server/answer.ts'
+import { errorBody, invalid } from '../server/answer.ts'
 import { text } from '../server/parameter.ts'
 import type { ServerContext } from '../server/server-context.ts'
 import { cut } from './job-summary.ts'
@@ -143,12 +143,25 @@ function wrongKey(): HighkiqError {
   return invalid('`key` must be the key of an entry from a list', { parameter: 'key' })
 }
 
-/** The result of an action on jobs. `error` and `problem` are those of the first refused job. */
-export interface ActionResult {
+/** Why a job was refused. With `code` and `details` a client words it in another language, as it does for an error. */
+export interface RefusedJob {
+  error: string
+  problem?: 'overtaken' | 'gone'
+  code?: string
+  details?: Record<string, unknown>
+}
+
+/** The result of an action on jobs. All but `done` and `refused` is about the first refused job. */
+export interface ActionResult extends Partial<RefusedJob> {
   done: number
   refused: number
-  error?: string
-  problem?: 'overtaken' | 'gone'
+}
+
+/** Returns why an action on a job failed. An error without a code keeps its message: client middleware may have thrown it. */
+export function refusedBy(thrown: unknown): RefusedJob {
+  if (!codeOf(thrown)) return { error: messageOf(thrown) }
+  const { message: error, ...rest } = errorBody(thrown)
+  return { error, ...rest }
 }
 
 /** Returns the result of an action on one job, which another request may have overtaken. */

@@ -4,7 +4,6 @@ import { secondsOf } from '../../client/push-json.ts'
 import type { BulkResult, Highkiq, JobSet, SetEntry, SweepOptions } from '../../index.ts'
 import { filterOf, type JobFilter as SetFilter } from '../../inspect/filter.ts'
 import { FIRST_EPOCH } from '../../job/duration.ts'
-import { messageOf } from '../../job/errors.ts'
 import { named } from '../access/audit.ts'
 import type { Seal } from '../access/seal.ts'
 import { ForLater, JobFilter, Selected, SelectedForLater } from '../schemas/jobs.ts'
@@ -24,6 +23,8 @@ import {
   keyOfEntry,
   type NamedJob,
   positionOf,
+  type RefusedJob,
+  refusedBy,
   SEARCH_MS,
 } from './job-key.ts'
 import { cut, detailOf, entrySummaryOf } from './job-summary.ts'
@@ -268,9 +269,9 @@ async function actOnSelected(
   const seal = await server.seal()
   const keyless = jobs.filter(({ key }) => key === undefined).map(({ jid }) => jid)
   const found = keyless.length > 0 ? await set.among(new Set(keyless), SEARCH_MS) : new Map<string, SetEntry>()
-  const refuse = (error: string, problem?: ActionResult['problem']) => {
+  const refuse = (why: RefusedJob) => {
     acted.refused++
-    if (acted.error === undefined) Object.assign(acted, { error, ...(problem ? { problem } : {}) })
+    if (acted.error === undefined) Object.assign(acted, why)
   }
   const rest = jobs.values()
   const work = async () => {
@@ -278,11 +279,11 @@ async function actOnSelected(
       signal.throwIfAborted()
       try {
         const entry = key === undefined ? found.get(jid) : await entryByKey(seal, set, { jid, key })
-        if (!entry) refuse(`job ${jid.slice(0, 100)} was not found`, 'gone')
+        if (!entry) refuse({ error: `job ${jid.slice(0, 100)} was not found`, problem: 'gone' })
         else if (await act(entry)) acted.done++
-        else refuse(`another request was faster with job ${jid.slice(0, 100)}`, 'overtaken')
+        else refuse({ error: `another request was faster with job ${jid.slice(0, 100)}`, problem: 'overtaken' })
       } catch (thrown) {
-        refuse(messageOf(thrown))
+        refuse(refusedBy(thrown))
       }
     }
   }

@@ -2,12 +2,13 @@
 
 import type { GenericSchema, InferOutput } from 'valibot'
 import type { BulkResult, SweepOptions } from '../../index.ts'
-import { codeOf, messageOf } from '../../job/errors.ts'
+import { codeOf } from '../../job/errors.ts'
 import { stringifyJson } from '../../job/json.ts'
 import type { SchemaName } from '../schemas.ts'
 import { errorBody, json } from '../server/answer.ts'
 import { type Call, post, type Route } from '../server/route.ts'
 import { bodyOf } from '../server/schema.ts'
+import { refusedBy } from './job-key.ts'
 
 /** Stops and reports an action. */
 type Following = Pick<SweepOptions, 'signal' | 'onProgress'>
@@ -91,7 +92,8 @@ function lines(
           audit({ incomplete: true })
           if (signal.aborted) return
           if (!codeOf(thrown)) hq.log.error({ err: thrown }, 'an action on all jobs that match failed')
-          write({ ...sweepingOf(sofar, true), error: errorBody(thrown).message })
+          const { message: error, ...rest } = errorBody(thrown)
+          write({ ...sweepingOf(sofar, true), error, ...rest })
         })
         .finally(() => {
           leave()
@@ -104,7 +106,7 @@ function lines(
 }
 
 function sweepingOf({ done, refused, error }: BulkResult, ended: boolean) {
-  return { done, refused, ...(error === undefined ? {} : { error: messageOf(error) }), ended }
+  return { done, refused, ...(error === undefined ? {} : refusedBy(error)), ended }
 }
 
 function wantsLines(request: Request): boolean {

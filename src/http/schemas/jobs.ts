@@ -193,10 +193,15 @@ export const JobCounts = s.object({
   ),
 })
 
+const refusedJob = {
+  error: s.described(s.optional(s.text), 'why the first job was refused'),
+  code: s.described(s.optional(s.text), 'the code of that error, if it is one of Highkiq'),
+  details: s.described(s.optional(s.anyObject), 'the details of that error'),
+}
 export const Acted = s.object({
   done: s.count,
   refused: s.described(s.count, 'jobs that were gone, or could not be moved'),
-  error: s.described(s.optional(s.text), 'why the first job was refused'),
+  ...refusedJob,
   problem: s.described(
     s.optional(s.oneOf(['overtaken', 'gone'])),
     'why, for programs: another request was faster, or the job is not here any more',
@@ -206,4 +211,4 @@ export const Acted = s.object({
     'jobs that were moved to another time: their new keys, and when they were due before, in seconds',
   ),
 })
-export const Sweeping = s.object({ done: s.count, refused: s.count, error: s.optional(s.text), ended: s.boolean })
+export const Sweeping = s.object({ done: s.count, refused: s.count, ...refusedJob, ended: s.boolean })

@@ -24,6 +24,8 @@ export const refusals = {
   STORE_FULL: 'The store is full',
   'STORE_FULL.what': 'Nothing was stored. Free space or raise the limit, then try again.',
   STORE_UNUSABLE: 'The store refuses this action',
+  'STORE_UNUSABLE.unchanged':
+    'The job stays as it is. Perhaps a key of the store holds a value of another type: run highkiq doctor.',
   INVALID_REQUEST: 'The request is not valid',
   'INVALID_REQUEST.cursor': 'This page of the list is no longer available. Start again from the first page.',
   'INVALID_REQUEST.hidden-args':
@@ -40,6 +42,11 @@ export const refusals = {
     'A burst has no meaning with the window of this limit, which lets all its jobs start at once.',
   'INVALID_OPTION.burst-without-rate': 'A burst needs a rate: set the rate, too, or leave the burst empty.',
   'INVALID_OPTION.sidekiq-process': 'This is a process of Sidekiq, which can’t change its concurrency while it runs.',
+  'INVALID_OPTION.unique': 'The job {job} can’t be unique here: push it with unique: false.',
+  'INVALID_OPTION.unknown-lock':
+    'The job {job} is unique, and only the app that defines it knows its lock. Load its file: highkiq web -r FILE.',
+  'INVALID_OPTION.made-arguments':
+    'The app that defines this entry makes its arguments. Load its file: highkiq web -r FILE.',
   'INVALID_OPTION.long-pattern': 'A pattern with * may have at most {most} characters.',
   'INVALID_OPTION.long-part':
     'A part of a pattern with ? or [ ] may have at most {most} characters: split it with a *.',
@@ -49,9 +56,12 @@ export const refusals = {
   'INVALID_JOB.finished': 'The job has finished: add it again with other arguments.',
   'INVALID_JOB.row': 'The job is a row of a task: retry the row in its task.',
   'INVALID_JOB.tracked': 'The job has a record in a task: cancel it, and add it with other arguments.',
+  'INVALID_JOB.tracked-unique': 'A job with track can’t be unique: leave out track, or push it with unique: false.',
   'INVALID_JOB.active-job': 'The job belongs to Active Job: change it in Rails.',
   'INVALID_JOB.unreadable': 'It is not a readable job, so it can’t run: delete it.',
   INVALID_ARGS: 'The arguments are refused',
+  'INVALID_ARGS.no-lock-value':
+    'The job {job} is unique by {path}, and its arguments have no such value: add it to them.',
   ARGS_TOO_LARGE: 'The arguments are too large',
   'ARGS_TOO_LARGE.what':
     'The job has {bytes} bytes, and at most {most} are allowed. Store the data elsewhere and pass its id.',

@@ -22,6 +22,8 @@ export const refusals: Refusals = {
   STORE_FULL: 'В хранилище нет места',
   'STORE_FULL.what': 'Ничего не сохранено. Освободите место или увеличьте предел и попробуйте ещё раз.',
   STORE_UNUSABLE: 'Хранилище это не принимает',
+  'STORE_UNUSABLE.unchanged':
+    'Задание осталось как было. Возможно, ключ хранилища содержит значение другого типа: запустите highkiq doctor.',
   INVALID_REQUEST: 'Сервер это не принимает',
   'INVALID_REQUEST.cursor': 'Эта страница списка больше недоступна. Начните с первой страницы.',
   'INVALID_REQUEST.hidden-args':
@@ -36,6 +38,11 @@ export const refusals: Refusals = {
   'INVALID_OPTION.burst-in-window': 'Всплеск не имеет смысла с окном этого лимита: оно сразу пропускает все задания.',
   'INVALID_OPTION.burst-without-rate': 'Для всплеска нужна частота: задайте и её или оставьте всплеск пустым.',
   'INVALID_OPTION.sidekiq-process': 'Это процесс Sidekiq: он не может изменить число потоков на ходу.',
+  'INVALID_OPTION.unique': 'Задание {job} не может быть здесь уникальным: добавьте его с unique: false.',
+  'INVALID_OPTION.unknown-lock':
+    'Задание {job} уникально, и его блокировку знает только приложение, которое его определяет. Загрузите его файл: highkiq web -r ФАЙЛ.',
+  'INVALID_OPTION.made-arguments':
+    'Аргументы этой записи создаёт приложение, которое её определяет. Загрузите его файл: highkiq web -r ФАЙЛ.',
   'INVALID_OPTION.long-pattern': 'Шаблон с * может содержать не больше {most} символов.',
   'INVALID_OPTION.long-part':
     'Часть шаблона с ? или [ ] может содержать не больше {most} символов: разделите её знаком *.',
@@ -45,9 +52,12 @@ export const refusals: Refusals = {
   'INVALID_JOB.finished': 'Задание выполнено: добавьте его снова с другими аргументами.',
   'INVALID_JOB.row': 'Задание – строка задачи: повторите строку в её задаче.',
   'INVALID_JOB.tracked': 'У задания есть запись в задаче: отмените его и добавьте с другими аргументами.',
+  'INVALID_JOB.tracked-unique':
+    'Задание с track не может быть уникальным: уберите track или добавьте его с unique: false.',
   'INVALID_JOB.active-job': 'Задание принадлежит Active Job: измените его в Rails.',
   'INVALID_JOB.unreadable': 'Его нельзя прочитать, и оно не может выполниться: удалите его.',
   INVALID_ARGS: 'Аргументы не приняты',
+  'INVALID_ARGS.no-lock-value': 'Задание {job} уникально по {path}, а такого значения в аргументах нет: добавьте его.',
   ARGS_TOO_LARGE: 'Аргументы слишком велики',
   'ARGS_TOO_LARGE.what':
     'В задании {bytes} байт, а допустимо не больше {most}. Сохраните данные в другом месте и передайте их идентификатор.',

@@ -1,9 +1,10 @@
 /** Runs actions on jobs of a set: asks first if needed, and reports the outcome. */
 
-import { sendRequest } from '../../api/client.ts'
+import { apiErrorOf, sendRequest } from '../../api/client.ts'
 import type { Acted, JobSetEntry } from '../../api/types.ts'
 import { confirm } from '../../components/confirm.tsx'
 import { reportOutcome, showToast, type ToastText } from '../../components/toast.tsx'
+import { refusalText } from '../../format/refusal.ts'
 import { t } from '../../i18n/index.ts'
 import { askWhen, type Later } from '../job/later.tsx'
 import type { ActionName, SetName } from './kinds.ts'
@@ -26,8 +27,8 @@ export async function act(
   if (!acted) return false
   const { moved } = acted
   const undo = moved && (() => void putBack(set, moved).then(undone))
-  if (acted.done > 0) showToast(toastOf(name, acted), undo)
-  else showToast({ text: t('sets.refused', { n: acted.refused, why: whyOf(acted) }), isRefusal: true })
+  if (acted.done > 0) showToast(await toastOf(name, acted), undo)
+  else showToast({ text: t('sets.refused', { n: acted.refused, why: await whyOf(acted) }), isRefusal: true })
   return true
 }
 
@@ -63,15 +64,16 @@ export function partsOf(jobs: readonly Target[]): { name: string; count: number 
 }
 
 /** Returns why the first job was refused. */
-export function whyOf({ error = '', problem }: Acted): string {
-  return problem ? t(`sets.why.${problem}`) : error
+export async function whyOf({ error = '', problem, code, details = {} }: Omit<Acted, 'moved'>): Promise<string> {
+  if (problem) return t(`sets.why.${problem}`)
+  return code === undefined ? error : refusalText(await apiErrorOf({ code, message: error, details }))
 }
 
-export function toastOf(name: ActionName, acted: Acted): ToastText {
+export async function toastOf(name: ActionName, acted: Omit<Acted, 'moved'>): Promise<ToastText> {
   const { done, refused } = acted
   const text = t(`sets.done.${name}`, { n: done })
   if (refused === 0) return { text }
-  return { text: `${text} ${t('sets.refused', { n: refused, why: whyOf(acted) })}`, isRefusal: true }
+  return { text: `${text} ${t('sets.refused', { n: refused, why: await whyOf(acted) })}`, isRefusal: true }
 }
 
 /** Moves jobs back to their earlier times. Jobs that have run or moved in the meantime stay where they are. */
@@ -79,10 +81,10 @@ async function putBack(set: SetName, moved: Required<Acted>['moved']): Promise<v
   const back = moved.map(({ jid, key, was }) =>
     sendRequest<Acted>('POST', `/${set}/reschedule`, { jobs: [{ jid, key }], at: was }),
   )
-  await reportOutcome(Promise.all(back), (all) => {
+  await reportOutcome(Promise.all(back), async (all) => {
     const done = all.reduce((sum, one) => sum + one.done, 0)
     const refused = all.find(({ error }) => error)
-    const why = refused && whyOf(refused)
+    const why = refused && (await whyOf(refused))
     const texts = done > 0 || !why ? [t('sets.undone', { n: done })] : []
     const text = [...texts, ...(why ? [t('sets.refused', { n: all.length - done, why })] : [])].join(' ')
     return { text, isRefusal: why !== undefined }

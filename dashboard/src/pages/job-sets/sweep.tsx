@@ -94,7 +94,7 @@ async function run(name: SweepName, { list, path, body, count, isExact }: Meant)
       if (running.value) running.value = { ...running.value, now: line }
     }
     if (!last.ended) throw new ApiError('UNREACHABLE', t('sets.sweep.cut', { n: last.done }), 0)
-    showToast(toastOf(name, last))
+    showToast(await toastOf(name, last))
   } catch (thrown) {
     if (!stop.signal.aborted) throw thrown
     showToast(t('sets.sweep.stopped', { n: last.done }))

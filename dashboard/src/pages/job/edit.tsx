@@ -63,7 +63,7 @@ function EditDialog({ job: now, path, onDone, onClose }: DialogProps & { onDone(
     if (!isJsonList(text)) return { args: t('job.edit.noList') }
     const acted = await sendText<Acted>(`${path}/edit`, bodyText(text, {}), { key: job.key })
     if (acted.done > 0) showToast({ text: t('job.edit.done') })
-    else showToast({ text: t('sets.refused', { n: 1, why: whyOf(acted) }), isRefusal: true })
+    else showToast({ text: t('sets.refused', { n: 1, why: await whyOf(acted) }), isRefusal: true })
     await onDone()
     return undefined
   }

@@ -7,7 +7,7 @@ import { confirm } from '../../components/confirm.tsx'
 import { reportOutcome, showToast } from '../../components/toast.tsx'
 import { refusalText } from '../../format/refusal.ts'
 import { t } from '../../i18n/index.ts'
-import { act, partsOf, toastOf } from '../job-sets/actions.ts'
+import { act, partsOf, toastOf, whyOf } from '../job-sets/actions.ts'
 import { ACTIONS, type Action, type ActionName, setOf } from '../job-sets/kinds.ts'
 import { type SweepName, sweepAll } from '../job-sets/sweep.tsx'
 import { pathOf } from '../queues/queued.tsx'
@@ -79,7 +79,7 @@ async function remove(state: SearchedState, jobs: readonly JobHit[]): Promise<bo
       ? reportOutcome(actOnIds(state === 'morgue' ? 'morgue/delete' : 'waiting/delete', jobs))
       : reportOutcome(cancelled(jobs)))
   if (!acted) return false
-  showToast(toastOf(isCancelled ? 'cancel' : 'delete', acted))
+  showToast(await toastOf(isCancelled ? 'cancel' : 'delete', acted))
   return acted.done > 0
 }
 
@@ -97,8 +97,8 @@ async function deleted(jobs: readonly JobHit[]): Promise<Acted> {
 }
 
 async function deleteQueued({ jid, queue, key }: JobHit): Promise<void> {
-  const { done, error } = await sendRequest<Acted>('DELETE', pathOf(queue, jid), undefined, { key })
-  if (done === 0) throw new Error(error)
+  const acted = await sendRequest<Acted>('DELETE', pathOf(queue, jid), undefined, { key })
+  if (acted.done === 0) throw new Error(await whyOf(acted))
 }
 
 /** The jobs that a search is about. */

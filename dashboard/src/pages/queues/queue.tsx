@@ -23,6 +23,7 @@ import { LONGEST_REST_MS, useData } from '../../live/use-data.ts'
 import { type Change, useQuery } from '../../live/use-query.ts'
 import { AddJob } from '../job/add.tsx'
 import { visible } from '../job/json.tsx'
+import { whyOf } from '../job-sets/actions.ts'
 import { MoreFilters } from '../job-sets/more-filters.tsx'
 import { type Row, rowsOf } from '../job-sets/row.ts'
 import { RANGES, Ranges, spanOf } from '../metrics/ranges.tsx'
@@ -61,7 +62,10 @@ export default function QueuePage() {
     if (!(await confirmDeletion(job))) return
     const acted = await reportOutcome(
       sendRequest<Acted>('DELETE', pathOf(name, job.jid), undefined, { key: job.key }),
-      ({ done, error }) => (done > 0 ? t('queues.deleted') : t('toast.failed', { why: error ?? '' })),
+      async (acted) =>
+        acted.done > 0
+          ? t('queues.deleted')
+          : { text: t('toast.failed', { why: await whyOf(acted) }), isRefusal: true },
     )
     if (acted) change({ job: null })
     await again()
