@@ -98,7 +98,16 @@ async function search(app: AppPort, jid: string, isOver: boolean, signal?: Abort
     const { job, owner } = running
     return { ...foundAs('running', job), ...(owner === undefined ? {} : { owner }), ...(await progressOf(app, job)) }
   }
-  return (await inSet('dead', 'dead')) ?? foundFinished(await new JobSet(app, 'finished').find(jid, how))
+  // A finished job is found at once, and a dead one among very many may not be.
+  const finished = await new JobSet(app, 'finished').find(jid, how)
+  if (!finished) return inSet('dead', 'dead')
+  for await (const dead of new JobSet(app, 'dead')) {
+    signal?.throwIfAborted()
+    if (dead.score < finished.score) break
+    // A later push had the jid of the finished job.
+    if (dead.jid === jid) return foundAs('dead', dead)
+  }
+  return foundFinished(finished)
 }
 
 async function inSomeQueue(app: AppPort, jid: string, signal?: AbortSignal): Promise<QueuedJob | null> {
@@ -111,8 +120,7 @@ async function inSomeQueue(app: AppPort, jid: string, signal?: AbortSignal): Pro
   return null
 }
 
-function foundFinished(job: SetEntry | null): Found | null {
-  if (!job) return null
+function foundFinished(job: SetEntry): Found {
   const { startedAt, at, result, progress } = job
   return {
     ...foundAs('succeeded', job),

@@ -53,18 +53,24 @@ export class JobSet implements AsyncIterable<SetEntry> {
   }
 
   /**
-   * Finds a job by its jid; null when there is none. In a large set this is slow, except for jobs that died or finished recently.
+   * Finds a job by its jid; null when there is none. In a large set this is slow, except for finished jobs and those that died
+   * recently.
    * @throws the signal's reason
    */
   async find(jid: string, options: { signal?: AbortSignal } = {}): Promise<SetEntry | null> {
     checkText(`${this.name}: a jid`, jid)
     checkOptions('jobSet.find', options, { signal: 'signal' })
+    if (this.name === 'finished') {
+      options.signal?.throwIfAborted()
+      const entry = await this.#app.store.jobSets.findFinished(jid)
+      return entry && this.#entry(entry)
+    }
     return (await this.#amongNewest(jid)) ?? findByJid(jid, this.#scan, this.#entry, options.signal)
   }
 
-  /** Finds a job among the newest dead or finished ones. Most searches are for these, and a scan on Redis has no order. */
+  /** Finds a job among the newest dead ones. Most searches are for these, and a scan on Redis has no order. */
   async #amongNewest(jid: string): Promise<SetEntry | undefined> {
-    if (this.name !== 'dead' && this.name !== 'finished') return undefined
+    if (this.name !== 'dead') return undefined
     const needle = needleOf(jid)
     const matches = (text: string) => text.includes(needle) && readPayload(text)?.jid === jid
     const { items } = await this.search({ needle, matches }, { limit: 1, ms: NEWEST_MS })

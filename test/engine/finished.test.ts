@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { all, bench, Collector, until } from './bench.ts'
 
 test('a job with keepFinished is found with its result and times, and leaves no trace without', async () => {
@@ -17,6 +17,28 @@ test('a job with keepFinished is found with its result and times, and leaves no 
   }
   expect((await t.hq.find(two)).state).toBe('unknown')
   expect((await all(t.hq.finished)).map(({ jid, result }) => [jid, result])).toEqual([[one, { n: 7 }]])
+})
+
+test('a finished job is found without a search of the dead jobs, unless a later push with its jid died', async () => {
+  const t = bench()
+  const kept = t.hq.job('Kept', { keepFinished: true }, async () => {})
+  const jid = (await kept.performAsync()) as string
+  await t.work()
+  await until(async () => (await t.hq.finished.size()) === 1)
+  const at = Date.now() / 1000
+  const dead = Array.from({ length: 3000 }, (_, n) => {
+    return { to: 'dead', text: JSON.stringify({ class: 'J', args: [], jid: `dead-${n}` }), score: at - 60 - n } as const
+  })
+  await t.hq.store.jobs.push(dead, Date.now())
+  const { search, jobSets } = t.hq.store
+  const reads = [vi.spyOn(search, 'scanSet'), vi.spyOn(jobSets, 'page')] as const
+  expect(await t.hq.find(jid)).toMatchObject({ state: 'succeeded', job: { jid } })
+  const deadReads = reads.map(({ mock }) => (mock.calls as unknown[][]).filter(([set]) => set === 'dead').length)
+  expect(deadReads).toEqual([0, 1])
+  expect(await t.hq.finished.find(jid)).toMatchObject({ jid })
+  expect(await t.hq.finished.find('dead-7')).toBe(null)
+  await t.hq.dead.schedule(new Date(Date.now() + 60_000), { class: 'J', args: [], jid })
+  expect(await t.hq.find(jid)).toMatchObject({ state: 'dead', job: { class: 'J' } })
 })
 
 test('the option of a job comes before that of its queue, and that before the one of the app', async () => {

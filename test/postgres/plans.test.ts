@@ -48,6 +48,22 @@ onPostgres('plans of statements in PostgreSQL', () => {
       }
     }))
 
+  test('a finished job is found by its jid without reading the others', () =>
+    withBench(postgres, async (t) => {
+      const client = await t.connect()
+      const entries = Array.from({ length: 2000 }, (_, n) => ({ text: t.job(n), score: n }))
+      for (const to of ['finished', 'dead'] as const) {
+        await t.store.jobs.push(
+          entries.map((entry) => ({ to, ...entry })),
+          NOW,
+        )
+      }
+      await client.query('ANALYZE highkiq.entry')
+      const jid = JSON.parse(t.job(7)).jid
+      const find = async () => expect(await t.store.jobSets.findFinished(jid)).toEqual(entries[7])
+      expect(await rowsRead(client, 'entry', find)).toBe(1)
+    }))
+
   test('the totals read no task that has ended', () =>
     withBench(postgres, async (t) => {
       const ended = Array.from({ length: 400 }, (_, i) => ({ task: single(i).task, item: single(i).item }))

@@ -33,6 +33,11 @@ export interface JobSetStore {
   /** Returns a page in the order of (score, text), from behind `after`, which need not be in the set. */
   page(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]>
   /**
+   * Returns the entry of the set `finished` with this jid: of several the one that finished last; null when there is none. Another
+   * job that has the jid among its arguments does not count.
+   */
+  findFinished(jid: string): Promise<Entry | null>
+  /**
    * Keeps the newest `max` entries, and of those the entries with a score ≥ `since`. A store on a server lowers `since` by how far
    * the clock of the caller's machine is ahead of the server's, so that one wrong clock removes nothing that others keep.
    * Resolves with the removed texts that contain `needle`; with none if there is no `needle`, or if the set is `finished`.

@@ -62,6 +62,13 @@ export class ShardedJobSetStore implements JobSetStore {
     return merged(pages, page.desc ? (a, b) => compare(b, a) : compare, page.limit)
   }
 
+  readonly findFinished: JobSetStore['findFinished'] = async (jid) => {
+    const found = (await this.#shards.each((store) => store.jobSets.findFinished(jid))).filter(
+      (entry) => entry !== null,
+    )
+    return found.sort((a, b) => compare(b, a))[0] ?? null
+  }
+
   /** Each shard keeps `max` entries. */
   readonly prune: JobSetStore['prune'] = async (set, max, since, needle) => {
     const removed = await this.#shards.reachable((store) => store.jobSets.prune(set, max, since, needle))

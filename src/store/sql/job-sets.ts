@@ -1,5 +1,6 @@
 /** Job sets as the tables of SQLite and PostgreSQL have them. */
 
+import { readPayload } from '../../job/payload.ts'
 import type { Entry, LimitedSet, MovingSet, SetName } from '../contract.ts'
 
 /** The ids of the sets that always exist. The others get one with their first job. */
@@ -25,4 +26,20 @@ export function isLimited(set: SetName): set is LimitedSet {
 
 export function isMoving(set: SetName): set is MovingSet {
   return set.startsWith('moving:')
+}
+
+/** The most characters of a jid in the index of finished jobs. */
+const MOST_INDEXED = 100
+
+/** Returns the arguments of the statement `finished`: the jid as the index of finished jobs has it, and as JSON. */
+export function finishedArgs(jid: string): [indexed: string, json: string] {
+  const json = JSON.stringify(jid)
+  // The index ends at the next quote, also at an escaped one.
+  const [, begin = ''] = json.split('"')
+  return [[...begin].slice(0, MOST_INDEXED).join(''), json]
+}
+
+/** Returns the first of these entries that has the jid itself. */
+export function firstWithJid(entries: readonly Entry[], jid: string): Entry | null {
+  return entries.find(({ text }) => readPayload(text)?.jid === jid) ?? null
 }

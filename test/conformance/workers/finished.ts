@@ -206,6 +206,43 @@ export const finishedJobs: Case[] = [
     },
   },
   {
+    name: 'findFinished finds the finished job of a jid, the last of several, and no job that has the jid among its arguments',
+    async run(t) {
+      const job = (jid: string, args: unknown[] = [], rest = {}) => JSON.stringify({ class: 'J', args, jid, ...rest })
+      const odd = ['ü "1"\\n', '🦙'.repeat(120), `${'🦙'.repeat(119)}x`, '', '%_*?[a-z]', '"jid"']
+      const texts = [
+        ...odd.map((jid) => job(jid)),
+        job('behind', [{ jid: 'argument' }]),
+        job('before', [], { extra: { jid: 'member' } }),
+        '{ "jid" :\t"spaced", "class": "J", "args": ["jid"] }',
+        '{"class":"J","args":[],"jid":7}',
+        'no "jid": "job"',
+        job('twice', [1]),
+        job('twice', [3]),
+        job('twice', [2]),
+      ]
+      const scores = texts.map((_, n) => SCORE + n)
+      scores.splice(-3, 3, SCORE + 1, SCORE + 99, SCORE + 50)
+      const owner = await t.owner()
+      await t.push('q', ...texts.map((_, n) => t.job(n)))
+      const jobs = await t.fetch(owner, 'q', texts.length)
+      const settlements = jobs.map((one, n) => kept(one, texts[n], scores[n]))
+      await t.settleAndFetch(owner, { settlements: settlements.slice(0, 8) })
+      const find = (jid: string) => t.store.jobSets.findFinished(jid)
+      const entry = (n: number) => ({ text: texts[n] as string, score: scores[n] as number })
+      expect(await find('behind')).toEqual(entry(6))
+      await t.settleAndFetch(owner, { settlements: settlements.slice(8) })
+      for (const [n, jid] of [...odd, 'behind', 'before', 'spaced'].entries()) expect(await find(jid)).toEqual(entry(n))
+      expect(await find('twice')).toEqual(entry(texts.length - 2))
+      for (const jid of ['argument', 'member', '7', 'job', 'J', 'behin', 'behind"', 'none']) {
+        expect(await find(jid)).toBe(null)
+      }
+      expect(await t.store.jobSets.swap('finished', [{ ...entry(6), to: null }], NOW)).toEqual(['ok'])
+      expect(await find('behind')).toBe(null)
+      expect(await t.store.jobSets.size('finished')).toBe(texts.length - 1)
+    },
+  },
+  {
     name: 'finished jobs with effects, and those of another store, are removed in the order of their ends',
     async run(t) {
       const owner = await t.owner()

@@ -25,6 +25,9 @@ export class PostgresJobSetStore extends PostgresArea implements JobSetStore {
   readonly size: JobSetStore['size'] = (set) => this.server.read((db) => db.get(JobSets).size(set))
   readonly page: JobSetStore['page'] = (set, page) => readSet(this.server, set, (db) => db.get(JobSets).page(set, page))
 
+  readonly findFinished: JobSetStore['findFinished'] = (jid) =>
+    readSet(this.server, 'finished', (db) => db.get(JobSets).findFinished(jid))
+
   readonly prune: JobSetStore['prune'] = async (set, max, from, needle) => {
     const since = from - (await this.server.runOne((db) => clockAhead(db))) / 1000
     const found: string[] = []

@@ -2,7 +2,17 @@
 
 import { queueOfJob } from '../../../job/priority.ts'
 import type { Entry, FinishedJob, SetName } from '../../contract.ts'
-import { DUE_CHANNEL, HIGHEST, isLimited, isMoving, LOWEST, NO_SET, SET_ID } from '../../sql/job-sets.ts'
+import {
+  DUE_CHANNEL,
+  finishedArgs,
+  firstWithJid,
+  HIGHEST,
+  isLimited,
+  isMoving,
+  LOWEST,
+  NO_SET,
+  SET_ID,
+} from '../../sql/job-sets.ts'
 import { Tables } from '../server/database.ts'
 import { sql } from '../sql.generated.ts'
 import { FinishedPacks } from './finished-packs.ts'
@@ -143,6 +153,11 @@ export class JobSets extends Tables {
   /** Returns the number of entries that are not packed. */
   async #rows(set: SetName): Promise<number> {
     return (await this.db.first<{ size: number }>(sql.set.size, await this.idOf(set)))?.size ?? 0
+  }
+
+  /** See `JobSetStore.findFinished`. All jobs must be unpacked. */
+  async findFinished(jid: string): Promise<Entry | null> {
+    return firstWithJid(await this.db.all<Entry>(sql.set.finished, ...finishedArgs(jid)), jid)
   }
 
   get #packs(): FinishedPacks {

@@ -80,5 +80,11 @@ SELECT score, text FROM hk.entry WHERE set_id = $1 AND (score, left(text, 200), 
 AND (score, left(text, 200), text) >= ($4::float8, left($5, 200), $5) AND strpos(text, $6) > 0
 ORDER BY score DESC, left(text, 200) DESC, text DESC LIMIT $7;
 
+-- finished: returns finished jobs that contain a jid, latest first: $1 and $2 are those of finishedArgs. It uses the index entry_by_jid.
+SELECT score, text FROM hk.entry
+WHERE set_id = -1 AND CASE WHEN split_part(text, '"jid"', 3) <> '' THEN ''
+  ELSE left(split_part(ltrim(split_part(text, '"jid"', 2), E': \t\n\r'), '"', 2), 100) END = ANY (ARRAY[$1, '']) AND strpos(text, $2) > 0
+ORDER BY score DESC;
+
 -- lengthsUp: returns the sizes of the lowest entries.
 SELECT octet_length(text) AS bytes FROM hk.entry WHERE set_id = $1 ORDER BY score, left(text, 200), text LIMIT $2;

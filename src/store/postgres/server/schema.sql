@@ -96,6 +96,11 @@ CREATE TABLE hk.entry (
 ) WITH (autovacuum_vacuum_scale_factor = 0.01);
 CREATE UNIQUE INDEX entry_by_text ON hk.entry (set_id, score, md5(text));
 CREATE INDEX entry_by_order ON hk.entry (set_id, score, left(text, 200));
+-- Finds finished jobs by the text behind "jid", at most 100 characters; it is empty for a text that has "jid" several times.
+CREATE INDEX entry_by_jid ON hk.entry ((
+  CASE WHEN split_part(text, '"jid"', 3) <> '' THEN ''
+    ELSE left(split_part(ltrim(split_part(text, '"jid"', 2), E': \t\n\r'), '"', 2), 100) END
+)) WHERE set_id = -1;
 
 -- Finished jobs that nobody has read, those of a step in a row; see queues/finished-packs.ts. Their set does not count them.
 CREATE TABLE hk.finished_pack (

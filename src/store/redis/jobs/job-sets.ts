@@ -1,9 +1,11 @@
 /** The sorted sets of jobs that are not in a queue. */
 
+import { readPayload } from '../../../job/payload.ts'
 import { queueOfJob } from '../../../job/priority.ts'
 import type { Entry, JobSetStore, SetName, Swap, SwapAnswer } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { chunksOf, IN_ORDER, pairs } from '../server/chunks.ts'
+import { escapePattern } from '../server/keys.ts'
 import { type Server, StorePart } from '../server/server.ts'
 import type { Texts } from '../server/texts.ts'
 import { FinishedJobs } from './finished-jobs.ts'
@@ -11,6 +13,8 @@ import { FinishedJobs } from './finished-jobs.ts'
 /** The most entries that one script moves, and that one removes. */
 const MAX_SWAPS = 100
 const MAX_PRUNED = 1000
+/** About the most finished jobs that one command compares with a jid. */
+const MAX_SCANNED = 2000
 
 export class JobSets extends StorePart implements JobSetStore {
   readonly #finished: FinishedJobs
@@ -69,6 +73,23 @@ export class JobSets extends StorePart implements JobSetStore {
   async page(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]> {
     if (set === 'finished') await this.#finished.unpack()
     return this.pageOf(this.keys.set(set), page)
+  }
+
+  async findFinished(jid: string): Promise<Entry | null> {
+    await this.#finished.unpack()
+    const pattern = `*${escapePattern(JSON.stringify(jid))}*`
+    let newest: Entry | null = null
+    let cursor = '0'
+    do {
+      const [next, flat] = await this.server.call((client) =>
+        client.zscanBuffer(this.keys.set('finished'), cursor, 'MATCH', pattern, 'COUNT', MAX_SCANNED),
+      )
+      for (const entry of entriesOf(flat, this.server.texts)) {
+        if (readPayload(entry.text)?.jid === jid && !(newest && newest.score > entry.score)) newest = entry
+      }
+      cursor = String(next)
+    } while (cursor !== '0')
+    return newest
   }
 
   /** Returns a page of any sorted set, ordered by (score, text). */

@@ -76,6 +76,15 @@ CREATE TABLE hk_entry (
   PRIMARY KEY ("set", score, text)
 ) STRICT, WITHOUT ROWID;
 
+-- Finds finished jobs by the text behind "jid", at most 100 characters; it is empty for a text that has "jid" several times.
+CREATE INDEX hk_finished_by_jid ON hk_entry (
+  CASE WHEN instr(substr(text, instr(text, '"jid"') + 5), '"jid"') > 0 THEN '' ELSE substr(
+    ltrim(substr(text, instr(text, '"jid"') + 5), ': ' || char(9, 10, 13)),
+    2,
+    min(instr(substr(ltrim(substr(text, instr(text, '"jid"') + 5), ': ' || char(9, 10, 13)), 2), '"') - 1, 100)
+  ) END
+) WHERE "set" = -1;
+
 -- Finished jobs that nobody has read, those of a step in a row; see queues/finished-packs.ts. Their set does not count them. runs: a
 -- JSON array of FinishedRun. texts: the texts without the members of their runs, separated by U+001E.
 CREATE TABLE hk_finished_pack (

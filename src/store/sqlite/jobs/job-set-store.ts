@@ -26,6 +26,9 @@ export class SqliteJobSetStore extends SqliteArea implements JobSetStore {
   readonly size: JobSetStore['size'] = (set) => this.file.read((db) => db.get(JobSets).size(set))
   readonly page: JobSetStore['page'] = (set, page) => readSet(this.file, set, (db) => db.get(JobSets).page(set, page))
 
+  readonly findFinished: JobSetStore['findFinished'] = (jid) =>
+    readSet(this.file, 'finished', (db) => db.get(JobSets).findFinished(jid))
+
   readonly prune: JobSetStore['prune'] = async (set, max, since, needle) => {
     const found: string[] = []
     const chunk = () =>

@@ -2,7 +2,17 @@
 
 import { queueOfJob } from '../../../job/priority.ts'
 import type { Entry, FinishedJob, SetName } from '../../contract.ts'
-import { DUE_CHANNEL, HIGHEST, isLimited, isMoving, LOWEST, NO_SET, SET_ID } from '../../sql/job-sets.ts'
+import {
+  DUE_CHANNEL,
+  finishedArgs,
+  firstWithJid,
+  HIGHEST,
+  isLimited,
+  isMoving,
+  LOWEST,
+  NO_SET,
+  SET_ID,
+} from '../../sql/job-sets.ts'
 import { Tables } from '../file/database.ts'
 import { sql } from '../sql.generated.ts'
 import { FinishedPacks } from './finished-packs.ts'
@@ -102,6 +112,11 @@ export class JobSets extends Tables {
   /** The number of entries that are not packed. */
   #rows(set: SetName): number {
     return this.db.first<{ size: number }>(sql.set.size, this.idOf(set))?.size ?? 0
+  }
+
+  /** See `JobSetStore.findFinished`. All jobs must be unpacked. */
+  findFinished(jid: string): Entry | null {
+    return firstWithJid(this.db.all<Entry>(sql.set.finished, ...finishedArgs(jid)), jid)
   }
 
   get #packs(): FinishedPacks {

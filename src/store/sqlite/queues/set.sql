@@ -62,5 +62,15 @@ SELECT score, text FROM hk_entry
 WHERE "set" = ?1 AND (score, text) < (?2, ?3) AND (score, text) >= (?4, ?5) AND instr(text, ?6) > 0
 ORDER BY score DESC, text DESC LIMIT ?7;
 
+-- finished: returns finished jobs that contain a jid, latest first: ?1 and ?2 are those of finishedArgs. Without
+-- statistics SQLite would not choose the index.
+SELECT score, text FROM hk_entry INDEXED BY hk_finished_by_jid
+WHERE "set" = -1 AND CASE WHEN instr(substr(text, instr(text, '"jid"') + 5), '"jid"') > 0 THEN '' ELSE substr(
+  ltrim(substr(text, instr(text, '"jid"') + 5), ': ' || char(9, 10, 13)),
+  2,
+  min(instr(substr(ltrim(substr(text, instr(text, '"jid"') + 5), ': ' || char(9, 10, 13)), 2), '"') - 1, 100)
+) END IN (?1, '') AND instr(text, ?2) > 0
+ORDER BY score DESC;
+
 -- lengthsUp: returns the sizes of the lowest entries.
 SELECT octet_length(text) AS bytes FROM hk_entry WHERE "set" = ? ORDER BY score, text LIMIT ?;
