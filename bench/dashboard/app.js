@@ -3,7 +3,7 @@ import { Highkiq } from 'highkiq'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
 
-export const appOn = (url) => new Highkiq({ url, logger: silent })
+export const appOn = (url, options = {}) => new Highkiq({ url, logger: silent, ...options })
 
 export function memory() {
   let most = 0

@@ -15,6 +15,7 @@ const TASKS_AT_ONCE = 50
 const SLOTS = 5
 const ROW_MS = 50
 const PRODUCER = 'bench'
+const YEAR_SECONDS = 365 * 86_400
 
 async function fillCatalogue(hq, dead) {
   const tasks = dead / 20
@@ -66,7 +67,7 @@ export function jidOf(i) {
   return `dead${i.toString(16).padStart(20, '0')}`
 }
 
-/** An ended task of two rows, one of them rejected. */
+/** An ended task of two rows, both rejected. */
 async function smallTask(hq, i, now) {
   const id = i.toString(16).padStart(16, '0')
   await createTask(hq, id, `Import of shop ${i}`, now - (i + 1) * 1000)
@@ -106,7 +107,8 @@ function rejectedRow(i) {
 
 if (process.argv[1] === import.meta.filename) {
   const [, , url, dead] = process.argv
-  const hq = appOn(url)
+  // With the default limits of the dead set the worker would remove most of the dead jobs within a minute.
+  const hq = appOn(url, { dead: { max: Number(dead), seconds: 10 * YEAR_SECONDS } })
   await hq.store.open()
   await fillCatalogue(hq, Number(dead))
   hq.job('ImportProduct', { queue: 'imports', retry: 0 }, () => sleep(ROW_MS))
