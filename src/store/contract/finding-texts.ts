@@ -101,7 +101,7 @@ export const FINDING_TEXTS = {
   'task-paused': 'task {id} ({name}) is paused: {reason}',
   'task-paused.advice': '{command} says how to resume it',
   'task-paused-by-failures':
-    'task {id} ({name}) is paused: {rejected} of {ended} rows were rejected: more than allowed',
+    'task {id} ({name}) is paused: {rejected} of the first {ended} rows were rejected: more than allowed',
   'task-paused-by-failures.advice': '{command} says how to resume it',
   'tasks-ok': '{n} running, none without progress',
   'shard-unserved':

@@ -125,7 +125,7 @@ export const findings: FindingTexts = {
   'task-paused': 'Задача {id} ({name}) на паузе: {reason}',
   'task-paused.advice': '{command} покажет, как её продолжить',
   'task-paused-by-failures':
-    'Задача {id} ({name}) на паузе: отклонено строк: {rejected} из {ended}, больше допустимого',
+    'Задача {id} ({name}) на паузе: отклонено строк: {rejected} из первых {ended}, больше допустимого',
   'task-paused-by-failures.advice': '{command} покажет, как её продолжить',
   'tasks-ok': 'Выполняется: {n}, ни одна не стоит',
   'shard-unserved':
