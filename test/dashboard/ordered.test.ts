@@ -135,6 +135,7 @@ inBrowser('ordered queues', (open) => {
     })
     const Stock = hq.ordered('Stock')
     // Those of another page are not selected any more.
+    await page.getByText('25 ids on this page').waitFor()
     await page.getByLabel('Select id-10').check()
     await page.getByRole('button', { name: 'Next page' }).click()
     await page.getByLabel('Select id-39').check()

@@ -31,6 +31,7 @@ inBrowser('tasks', (open) => {
     })
     await page.getByRole('link', { name: 'Spring sale' }).click()
     await page.getByRole('heading', { name: 'Spring sale' }).waitFor()
+    await expect.poll(() => page.locator('.crumbs').innerText()).toBe('Tasks\n/\nSpring sale')
 
     // Steered before it begins.
     await page.getByRole('button', { name: 'Pause', exact: true }).click()

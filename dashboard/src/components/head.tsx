@@ -6,7 +6,7 @@ import { useEffect } from 'preact/hooks'
 import { liveStats } from '../live/live-stats.ts'
 import { showInTab } from './tab.ts'
 
-/** The title of the open page. */
+/** The title of the open page. The next page replaces it: the router may take a page away after the next one has its title. */
 export const title = signal('')
 
 interface HeadProps {
@@ -24,9 +24,6 @@ export function Head({ title: name, count, pill, facts = [], children }: HeadPro
   const alerts = liveStats.value?.alerts.length ?? 0
   useEffect(() => {
     title.value = name
-    return () => {
-      title.value = ''
-    }
   }, [name])
   useEffect(() => showInTab(name, alerts), [name, alerts])
   const known = facts.filter((fact) => fact !== null && fact !== undefined)

@@ -14,6 +14,7 @@ export const ordered = {
   'ordered.morgue': 'Morgue',
   'ordered.inWork': 'In flight',
   'ordered.ids': 'ids',
+  'ordered.shown': { one: '{n} id on this page', other: '{n} ids on this page' },
   'ordered.lag': 'Largest lag',
   'ordered.freshRetries': '{fresh} fresh, {retries} retries',
   'ordered.ofShards': { one: 'of {n} shard', other: 'of {n} shards' },

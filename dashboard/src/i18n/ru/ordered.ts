@@ -15,6 +15,7 @@ export const ordered: TextsOf<typeof english> = {
   'ordered.morgue': 'Морг',
   'ordered.inWork': 'В работе',
   'ordered.ids': 'id',
+  'ordered.shown': 'id на этой странице: {n}',
   'ordered.lag': 'Наибольшее отставание',
   'ordered.freshRetries': 'новых {fresh}, повторов {retries}',
   'ordered.ofShards': { one: 'в {n} шарде', few: 'в {n} шардах', many: 'в {n} шардах', other: 'в {n} шардах' },

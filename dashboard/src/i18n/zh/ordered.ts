@@ -14,6 +14,7 @@ export const ordered: TextsOf<typeof english> = {
   'ordered.morgue': '停尸房',
   'ordered.inWork': '处理中',
   'ordered.ids': '个 id',
+  'ordered.shown': '本页 {n} 个 id',
   'ordered.lag': '最大滞后',
   'ordered.freshRetries': '新 {fresh}，重试 {retries}',
   'ordered.ofShards': { other: '共 {n} 个分片' },

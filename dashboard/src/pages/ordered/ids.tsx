@@ -11,7 +11,6 @@ import { Paging } from '../../components/paging.tsx'
 import { FROM_THE_START, Search } from '../../components/search.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { reportOutcome } from '../../components/toast.tsx'
-import { number } from '../../format/number.ts'
 import { t, type Word } from '../../i18n/index.ts'
 import { about } from '../../live/live-stats.ts'
 import { useData } from '../../live/use-data.ts'
@@ -156,7 +155,9 @@ export function Ids<Item extends { id: string }>({
           onOpen={({ id }) => change({ id })}
         />
       )}
-      {data && <Paging next={data.next}>{data.items.length > 0 && number(data.items.length)}</Paging>}
+      {data && (
+        <Paging next={data.next}>{data.items.length > 0 && t('ordered.shown', { n: data.items.length })}</Paging>
+      )}
     </>
   )
 }
