@@ -99,13 +99,13 @@ test('a state that is no state counts as an unused one', () => {
   }
 })
 
-test('called jobs keep their room until they start, for five seconds, or until a check that was not planned', () => {
+test('moved jobs keep their room until they start, for five seconds, or until a check that was not planned', () => {
   for (const own of [limit({ burst: 10 }), limit({ window: 'sliding' }), limit({ window: 'fixed' })]) {
     const now = 100 * SECOND
     const planned = now + 50_000
     const first = openRate(own, '', now)
     expect(first.roomOfWaiting(now)).toBe(10)
-    expect(first.call(10)).toBeGreaterThan(now)
+    expect(first.addMoved(10)).toBeGreaterThan(now)
     first.planCheck(planned)
     const at = (time: number) => openRate(own, String(first), time)
     expect(at(planned).roomOfWaiting(planned)).toBe(0)

@@ -4,17 +4,18 @@
  * starts. A state from ahead of the clock, which was set back, or of a slower rate than now, is moved to the latest time that it
  * can mean.
  *
- * Behind it a state may have the word `called` and three numbers: how many waiting jobs were called, which means moved
- * to their queues because there was room for them, and have not started; until when they count; and the time of the
- * next check. Other waiting jobs do not get their room. After a check at any other time none of them counts, because
- * one may have ended without a start.
+ * When a rate has room, waiting jobs move to their queues. These moved jobs keep their room until they start, for five seconds, or
+ * until a check at another time than planned, because a moved job may have ended without a start. Behind the starts a state has
+ * the word `called` and three numbers for them: how many have not started, until when they count, and the time of the next check.
  */
 
 import { type Limit, SLIDING_BUCKETS, SLOT_CHECK_MS, START_AHEAD_MS } from './limits.ts'
 
 const AHEAD = START_AHEAD_MS * 1000
-/** How long called jobs count, in microseconds. */
-const CALLED_FOR = SLOT_CHECK_MS * 1000
+/** Stands before the moved jobs in a state. Version 0.1 writes this word, too. */
+const MOVED = 'called'
+/** How long moved jobs count, in microseconds. */
+const MOVED_FOR = SLOT_CHECK_MS * 1000
 
 export interface Rate {
   /** Whether the state was ahead of what it can mean. Save it as it is now, or it is moved on with the clock for ever. */
@@ -29,10 +30,10 @@ export interface Rate {
   readonly start: number
   /** Gives out one start at a time, which is not before `start` and at most START_AHEAD_MS ahead. */
   reserve(at: number): void
-  /** Returns how many waiting jobs have room beside the called ones. `checkAt` is the time for which this check was planned. */
+  /** Returns how many waiting jobs have room beside the moved ones. `checkAt` is the time for which this check was planned. */
   roomOfWaiting(checkAt: number | null): number
-  /** Counts `n` more waiting jobs as called. Returns the time at which another one may have room. */
-  call(n: number): number
+  /** Counts `n` more waiting jobs as moved. Returns the time at which another one may have room. */
+  addMoved(n: number): number
   /** Stores the time of the next check in the state. */
   planCheck(at: number): void
   toString(): string
@@ -40,12 +41,12 @@ export interface Rate {
 
 /** Reads the state of a limit with a rate; '' is that of a limit that was not used. */
 export function openRate(limit: Limit, state: string, now: number): Rate {
-  const [starts = '', called = ''] = state.split('called')
+  const [starts = '', moved = ''] = state.split(MOVED)
   const rate =
     limit.window === 'smooth'
       ? new SmoothRate(limit, numbersIn(starts), now)
       : new WindowRate(limit, numbersIn(starts), now)
-  rate.readCalled(numbersIn(called))
+  rate.readMoved(numbersIn(moved))
   return rate
 }
 
@@ -53,10 +54,10 @@ function numbersIn(text: string): number[] {
   return (text.match(/\d+/g) ?? []).map(Number)
 }
 
-/** A rate that counts the called jobs. */
-abstract class RateWithCalled implements Rate {
+/** A rate that counts the moved jobs. */
+abstract class RateWithMoved implements Rate {
   protected readonly now: number
-  #called = 0
+  #moved = 0
   #countUntil = 0
   #checkAt = 0
 
@@ -72,33 +73,33 @@ abstract class RateWithCalled implements Rate {
   protected abstract readonly starts: string
   protected abstract addStart(at: number): void
 
-  readCalled([called = 0, until = 0, checkAt = 0]: number[]): void {
+  readMoved([moved = 0, until = 0, checkAt = 0]: number[]): void {
     // A time that is too far ahead is from before the clock was set back.
-    if (until <= this.now || until > this.now + CALLED_FOR) return
-    this.#called = called
+    if (until <= this.now || until > this.now + MOVED_FOR) return
+    this.#moved = moved
     this.#countUntil = until
     this.#checkAt = checkAt
   }
 
   get until(): number {
-    return this.#called > 0 ? Math.max(this.startsUntil, this.#countUntil) : this.startsUntil
+    return this.#moved > 0 ? Math.max(this.startsUntil, this.#countUntil) : this.startsUntil
   }
 
   reserve(at: number): void {
     this.addStart(at)
-    if (this.#called > 0) this.#called--
+    if (this.#moved > 0) this.#moved--
   }
 
   roomOfWaiting(checkAt: number | null): number {
-    if (checkAt !== this.#checkAt) this.#called = 0
-    return Math.max(this.room - this.#called, 0)
+    if (checkAt !== this.#checkAt) this.#moved = 0
+    return Math.max(this.room - this.#moved, 0)
   }
 
-  call(n: number): number {
-    this.#called += n
-    if (n > 0) this.#countUntil = Math.ceil(this.now + CALLED_FOR)
-    const next = this.nextFor(this.#called + 1)
-    return this.#called > 0 ? Math.min(next, this.#countUntil) : next
+  addMoved(n: number): number {
+    this.#moved += n
+    if (n > 0) this.#countUntil = Math.ceil(this.now + MOVED_FOR)
+    const next = this.nextFor(this.#moved + 1)
+    return this.#moved > 0 ? Math.min(next, this.#countUntil) : next
   }
 
   planCheck(at: number): void {
@@ -106,13 +107,13 @@ abstract class RateWithCalled implements Rate {
   }
 
   toString(): string {
-    if (this.#called === 0) return this.starts
-    return `${this.starts} called ${this.#called} ${this.#countUntil} ${this.#checkAt}`
+    if (this.#moved === 0) return this.starts
+    return `${this.starts} ${MOVED} ${this.#moved} ${this.#countUntil} ${this.#checkAt}`
   }
 }
 
 /** The generic cell rate algorithm. */
-class SmoothRate extends RateWithCalled {
+class SmoothRate extends RateWithMoved {
   readonly #interval: number
   /** How far the position of a start in the sequence may be ahead of the start itself. */
   readonly #tolerance: number
@@ -156,7 +157,7 @@ class SmoothRate extends RateWithCalled {
   }
 }
 
-class WindowRate extends RateWithCalled {
+class WindowRate extends RateWithMoved {
   readonly #count: number
   /** The time from the first start of a bucket to its last one. */
   readonly #width: number

@@ -105,7 +105,7 @@ export class LimitCall {
     for (const [over, limit] of limits.entries()) {
       const ms = this.#msUntilRoom(limit, holder)
       if (ms === 0) continue
-      // If this job was called because another of its limits had room, the next one that waits there may have the room.
+      // If this job has moved because another of its limits had room, the next one that waits there may have the room.
       for (const other of limits) if (other !== limit) this.#checkNow(other)
       return { over, ms }
     }
@@ -132,7 +132,7 @@ export class LimitCall {
     const rate = limit.count > 0 ? this.#rateOf(limit) : undefined
     const rateRoom = rate?.roomOfWaiting(stored.nextCheck) ?? waiting
     const room = Math.min(free, waiting, rateRoom)
-    const nextOfRate = rate?.call(room) ?? 0
+    const nextOfRate = rate?.addMoved(room) ?? 0
     // Without a free slot the next one that is released ends the wait.
     const ms = room === free && room < waiting ? SLOT_CHECK_MS : SHORTEST_CHECK_MS
     const next = room === rateRoom ? nextOfRate : 0

@@ -148,7 +148,7 @@ function msUntil(at: number | null, now: number): number | null {
 }
 
 /**
- * Releases slots of attempts, and checks their limits: an attempt that was called for its room and ended without a slot
+ * Releases slots of attempts, and checks their limits: an attempt that moved because it had room and ended without a slot
  * leaves this room to the next job. A limit that is not in use any more stays stored until `releaseOrphanedSlots`.
  */
 export async function releaseSlots(db: Database, slots: readonly Omit<ReleaseSlotEffect, 'kind'>[]): Promise<void> {

@@ -9,7 +9,7 @@
 
 local channel, owner, call = text(), text(), number()
 expect('zset', 'hash', 'hash', 'zset', 'hash')
-local limits, answers, called = {}, {}, false
+local limits, answers, mustCheck = {}, {}, false
 for i = 1, number() do
   local limit = parseLimit(text(), text())
   limit.slots, limit.rate = KEYS[2 * i + 4], KEYS[2 * i + 5]
@@ -28,7 +28,7 @@ for _, limit in ipairs(limits) do
   local known = isValid and redis.call('HGET', KEYS[3], limit.name)
   if known and known ~= limit.spec then
     redis.call('HSET', KEYS[3], limit.name, limit.spec)
-    called = checkNow(KEYS[4], limit.name) or called
+    mustCheck = checkNow(KEYS[4], limit.name) or mustCheck
   end
 end
 
@@ -62,9 +62,9 @@ for i = 1, number() do
   if over == 0 then
     time = takeAll(own, holder)
   elseif isValid then
-    -- If this job was called because another of its limits had room, the next one that waits there may have the room.
+    -- If this job has moved because another of its limits had room, the next one that waits there may have the room.
     for j, limit in ipairs(own) do
-      if j ~= over then called = checkNow(KEYS[4], limit.name) or called end
+      if j ~= over then mustCheck = checkNow(KEYS[4], limit.name) or mustCheck end
     end
   end
   answers[2 * i - 1], answers[2 * i] = over, math.ceil(time)
@@ -74,5 +74,5 @@ for _, limit in ipairs(limits) do
   saveRate(limit)
   answers[#answers + 1] = limit.max
 end
-if called then redis.pcall('PUBLISH', channel, '') end
+if mustCheck then redis.pcall('PUBLISH', channel, '') end
 return answers

@@ -30,7 +30,7 @@ local function check(limit, waiting, checkAt)
   -- Without a free slot the next one that is freed ends the wait.
   local at = micros + (n == free and n < waiting and SLOT_CHECK or SHORTEST_CHECK)
   if limit.count > 0 then
-    local next = callWaiting(limit, n)
+    local next = addMoved(limit, n)
     if n == room then at = math.max(at, next) end
   end
   limit.checkAt = math.ceil(math.min(at, micros + LONGEST_CHECK))

@@ -1,14 +1,16 @@
 -- Limits: their numbers, slots and rates. Times are microseconds by the server.
 --
--- The numbers of a limit are a text: slots (0: any), starts (0: any), their period in ms, burst, window (smooth, fixed or
--- sliding). The state of a smooth rate is one number: the time from which on it has its whole burst again. That of a window
--- are pairs: the first start of a bucket, and the number of its starts. A state from ahead of the clock, which was set back, or of
--- a slower rate than now, is moved to the latest time that it can mean. It must be saved then, or it moves on with the clock.
+-- The numbers of a limit are a text: slots (0: any number), starts (0: any number), the period of the starts in ms, burst, and window
+-- (smooth, fixed or sliding).
 --
--- Behind it a state may have the word `called` and three numbers: the number of waiting jobs that were called (moved to their
--- queues, because there was room for them) and have not started; until when they count; and the time of the next check. Their room
--- is not given to other waiting jobs. When the limit is checked at another time, a called job may have ended without a start, and
--- they count no more.
+-- The state of a rate is a text. Of a smooth rate it begins with the time from which on the rate has its whole burst again; of a window
+-- with two numbers for each bucket: the time of its first start, and how many starts it has. A time that is later than the rate allows
+-- is replaced by the latest one allowed. It is then saved at once, else each later read would replace it again. Such a time was stored
+-- before the clock was set back, or when the rate was slower.
+--
+-- When a rate has room, waiting jobs move to their queues. These moved jobs keep their room until they start, for SLOT_CHECK, or until
+-- a check at another time than planned, because a moved job may have ended without a start. The state ends with the word `called` and
+-- three numbers for them: how many have not started, until when they count, and the time of the next check.
 
 -- START_AHEAD_MS, SLOT_CHECK_MS, LONGEST_CHECK_MS, SHORTEST_CHECK_MS and SLIDING_BUCKETS of the contract.
 local AHEAD, SLOT_CHECK, LONGEST_CHECK, SHORTEST_CHECK, BUCKETS = 20000, 5000000, 60000000, 10000, 100
@@ -57,10 +59,10 @@ local function openRate(limit)
   limit.opened = true
   local numbers, state = {}, redis.call('GET', limit.rate) or ''
   for n in string.gmatch(string.match(state, '^[%d ]*'), '%d+') do numbers[#numbers + 1] = tonumber(n) end
-  local called, countUntil, checkAt = string.match(state, 'called (%d+) (%d+) (%d+)$')
-  limit.called, limit.countUntil, limit.checkAt = tonumber(called) or 0, tonumber(countUntil) or 0, tonumber(checkAt)
+  local moved, countUntil, checkAt = string.match(state, 'called (%d+) (%d+) (%d+)$')
+  limit.moved, limit.countUntil, limit.checkAt = tonumber(moved) or 0, tonumber(countUntil) or 0, tonumber(checkAt)
   -- A time that is too far ahead is from before the clock was set back.
-  if limit.countUntil <= micros or limit.countUntil > micros + SLOT_CHECK then limit.called = 0 end
+  if limit.countUntil <= micros or limit.countUntil > micros + SLOT_CHECK then limit.moved = 0 end
   if limit.window == 'smooth' then
     limit.interval = limit.per / limit.count
     limit.tolerance = (limit.burst - 1) * limit.interval
@@ -106,20 +108,20 @@ local function timeOfRoom(limit, n)
   return micros + limit.span
 end
 
--- Returns how many waiting jobs have room beside the called ones. `checkAt` is the time for which this check was planned.
+-- Returns how many waiting jobs have room beside the moved ones. `checkAt` is the time for which this check was planned.
 local function roomOfWaiting(limit, checkAt)
   local room = rateRoom(limit)
   if limit.count == 0 then return room end
-  if checkAt ~= limit.checkAt then limit.called = 0 end
-  return math.max(room - limit.called, 0)
+  if checkAt ~= limit.checkAt then limit.moved = 0 end
+  return math.max(room - limit.moved, 0)
 end
 
--- Notes that so many waiting jobs are called. Returns when another one may have room.
-local function callWaiting(limit, n)
-  limit.called, limit.changed = limit.called + n, true
+-- Counts n more waiting jobs as moved. Returns the time at which another one may have room.
+local function addMoved(limit, n)
+  limit.moved, limit.changed = limit.moved + n, true
   if n > 0 then limit.countUntil = micros + SLOT_CHECK end
-  local next = timeOfRoom(limit, limit.called + 1)
-  return limit.called > 0 and math.min(next, limit.countUntil) or next
+  local next = timeOfRoom(limit, limit.moved + 1)
+  return limit.moved > 0 and math.min(next, limit.countUntil) or next
 end
 
 -- Returns the microseconds until the rate has room; 0: it has.
@@ -135,7 +137,7 @@ end
 -- Gives out one start at a time, which is not before the earliest one and at most AHEAD ahead.
 local function reserveStart(limit, at)
   if limit.count == 0 then return end
-  limit.changed, limit.called = true, math.max(limit.called - 1, 0)
+  limit.changed, limit.moved = true, math.max(limit.moved - 1, 0)
   if not limit.buckets then
     limit.position = math.max(limit.position, at) + limit.interval
     return
@@ -159,8 +161,8 @@ local function saveRate(limit)
   else
     state[1] = string.format('%d', math.ceil(ends))
   end
-  if limit.called > 0 then
-    state[#state + 1] = string.format('called %d %d %d', limit.called, limit.countUntil, limit.checkAt or 0)
+  if limit.moved > 0 then
+    state[#state + 1] = string.format('called %d %d %d', limit.moved, limit.countUntil, limit.checkAt or 0)
     ends = math.max(ends, limit.countUntil)
   end
   redis.call('SET', limit.rate, table.concat(state, ' '), 'PX', math.max(math.ceil((ends - micros) / 1000), 1))

@@ -6,14 +6,14 @@
 -- include: arguments slots
 
 expect('zset', 'hash', 'zset')
-local called = false
+local mustCheck = false
 removeNothing('ZREM', KEYS[3])
 for i = 4, #KEYS do
   local limit, slots = ARGV[i - 2], KEYS[i]
   if not wrong(slots, 'zset') then
-    called = releaseOrphanedSlots(slots, KEYS[1]) > 0 and checkNow(KEYS[3], limit) or called
+    mustCheck = releaseOrphanedSlots(slots, KEYS[1]) > 0 and checkNow(KEYS[3], limit) or mustCheck
     deleteUnused(KEYS[2], KEYS[3], slots, limit)
   end
 end
-if called then redis.pcall('PUBLISH', ARGV[1], '') end
+if mustCheck then redis.pcall('PUBLISH', ARGV[1], '') end
 return 1

@@ -8,7 +8,7 @@
 
 local channel, owner, call = text(), text(), number()
 expect('zset', 'hash', 'hash', 'zset')
-local names, called = {}, false
+local names, mustCheck = {}, false
 for i = 1, number() do
   names[i] = text()
   refuse(wrong(KEYS[4 + i], 'zset'))
@@ -21,8 +21,8 @@ if call > tonumber(redis.call('HGET', KEYS[2], 'voided') or 0) then redis.call('
 for _ = 1, number() do
   local holder = owner .. ' ' .. text()
   for i, name in ipairs(names) do
-    called = releaseSlot(KEYS[3], KEYS[4], KEYS[4 + i], name, holder) or called
+    mustCheck = releaseSlot(KEYS[3], KEYS[4], KEYS[4 + i], name, holder) or mustCheck
   end
 end
-if called then redis.pcall('PUBLISH', channel, '') end
+if mustCheck then redis.pcall('PUBLISH', channel, '') end
 return 1

@@ -25,7 +25,7 @@ local function checkOrDelete(limits, checks, slots, limit)
   return false
 end
 
--- Releases the slot of an attempt, and checks the limit: an attempt that was called for its room and ended without a slot
+-- Releases the slot of an attempt, and checks the limit: an attempt that moved because it had room and ended without a slot
 -- leaves this room to the next job. Returns whether jobs wait.
 local function releaseSlot(limits, checks, slots, limit, holder)
   redis.call('ZREM', slots, holder)

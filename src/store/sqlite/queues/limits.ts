@@ -127,7 +127,7 @@ function afterChange(db: Database, name: string): void {
 }
 
 /**
- * Releases the slot of an attempt, and checks the limit: an attempt that was called for its room and ended without a slot
+ * Releases the slot of an attempt, and checks the limit: an attempt that moved because it had room and ended without a slot
  * leaves this room to the next job.
  */
 export function releaseSlot(db: Database, { limit, owner, ticket }: Omit<ReleaseSlotEffect, 'kind'>): void {
@@ -213,7 +213,7 @@ class LimitCall {
     for (const [over, limit] of limits.entries()) {
       const ms = this.#msUntilRoom(limit, holder)
       if (ms === 0) continue
-      // If this job was called because another of its limits had room, the next one that waits there may have the room.
+      // If this job has moved because another of its limits had room, the next one that waits there may have the room.
       for (const other of limits) if (other !== limit) checkNow(this.#db, other.name)
       return { over, ms }
     }
@@ -248,7 +248,7 @@ class LimitCall {
     const rate = limit.count > 0 ? this.#rateOf(limit) : undefined
     const rateRoom = rate?.roomOfWaiting(checkAt) ?? waiting
     const room = Math.min(free, waiting, rateRoom)
-    const nextOfRate = rate?.call(room) ?? 0
+    const nextOfRate = rate?.addMoved(room) ?? 0
     // Without a free slot the next one that is released ends the wait.
     const ms = room === free && room < waiting ? SLOT_CHECK_MS : SHORTEST_CHECK_MS
     const next = room === rateRoom ? nextOfRate : 0
