@@ -16,45 +16,49 @@ const SPANS_OF_MINUTES = 48
 /** Stores the sizes of all queues every minute, and every ten minutes the largest sizes of the ten minutes before. */
 export class QueueSizeRecorder extends Maintenance {
   readonly #app: Pick<Engine, 'store' | 'now'>
-  readonly #minutes: SizeWriter
-  readonly #tens: SizeWriter
+  readonly #minuteWriter: SizeWriter
+  readonly #tenMinuteWriter: SizeWriter
   /** The minute that this process stored last. */
-  #minute = 0
+  #storedMinute = 0
   /** This process has stored all spans of ten minutes before this one. */
-  #ten = 0
+  #storedUpTo = 0
 
   constructor(app: Pick<Engine, 'store' | 'now' | 'report'>, options: { lock?: LeaderLock } = {}) {
     super(app, { during: 'storing the sizes of queues', everyMs: EVERY_MS, first: 'later', ...options })
     this.#app = app
-    this.#minutes = new SizeWriter(app.store, 1)
-    this.#tens = new SizeWriter(app.store, 10)
+    this.#minuteWriter = new SizeWriter(app.store, 1)
+    this.#tenMinuteWriter = new SizeWriter(app.store, 10)
   }
 
   public override async run(): Promise<void> {
     const { store, now } = this.#app
     const at = now()
     const minute = at - (at % MINUTE)
-    const ten = at - (at % TEN_MINUTES)
-    if ((minute === this.#minute && ten === this.#ten) || !(await this.isLeader())) return
-    if (minute !== this.#minute) await this.#minutes.write(minute, await sizesNow(store))
-    this.#minute = minute
-    if (ten !== this.#ten) await this.#rollUp(ten)
-    this.#ten = ten
+    const span = at - (at % TEN_MINUTES)
+    if ((minute === this.#storedMinute && span === this.#storedUpTo) || !(await this.isLeader())) return
+    if (minute !== this.#storedMinute) await this.#minuteWriter.write(minute, await sizesNow(store))
+    this.#storedMinute = minute
+    if (span !== this.#storedUpTo) await this.#rollUp(span)
+    this.#storedUpTo = span
   }
 
   /**
-   * Stores the largest sizes of spans before `ten` that have none. It checks the last span; a new leader, or one after
+   * Stores the largest sizes of spans before `current` that have none. It checks the last span; a new leader, or one after
    * a pause, all that have minutes.
    */
-  async #rollUp(ten: number): Promise<void> {
+  async #rollUp(current: number): Promise<void> {
     const { metrics } = this.#app.store
-    const spans = timesUpTo(ten - TEN_MINUTES, 10, this.#ten === ten - TEN_MINUTES ? 1 : SPANS_OF_MINUTES)
+    const spans = timesUpTo(
+      current - TEN_MINUTES,
+      10,
+      this.#storedUpTo === current - TEN_MINUTES ? 1 : SPANS_OF_MINUTES,
+    )
     const stored = new Set((await metrics.queueSizes(10, spans)).map(({ at }) => at))
     const missing = spans.filter((at) => !stored.has(at))
     const minutes = await metrics.queueSizes(1, missing.flatMap(minutesOf))
     for (const span of missing) {
       const largest = largestOf(minutes.filter(({ at }) => at >= span && at < span + TEN_MINUTES))
-      if (largest) await this.#tens.write(span, largest)
+      if (largest) await this.#tenMinuteWriter.write(span, largest)
     }
   }
 }
@@ -89,7 +93,8 @@ export async function sizesOf(
 }
 
 const FIVE_MINUTES = 5 * MINUTE
-const FIVES = 12
+/** The spans of five minutes in an hour. */
+const SPANS_OF_HOUR = 12
 
 /**
  * Returns, for each queue that had jobs, its largest size in each five minutes of the last hour, oldest first. The five
@@ -97,28 +102,28 @@ const FIVES = 12
  */
 export async function sizesOfLastHour({ store }: Pick<AppPort, 'store'>, now: number): Promise<SizesOfHour> {
   const end = now - (now % FIVE_MINUTES)
-  const from = end - FIVES * FIVE_MINUTES
+  const from = end - SPANS_OF_HOUR * FIVE_MINUTES
   const last = end - MINUTE
-  const texts = await store.metrics.queueSizes(1, timesUpTo(last, 1, FIVES * 5 + SAMPLES_A_BLOCK - 1))
+  const texts = await store.metrics.queueSizes(1, timesUpTo(last, 1, SPANS_OF_HOUR * 5 + SAMPLES_A_BLOCK - 1))
   const sizes = new Map<string, number>()
   const found = new Map<string, number[]>()
-  const isKnown = new Array<boolean | undefined>(FIVES).fill(undefined)
+  const isKnown = new Array<boolean | undefined>(SPANS_OF_HOUR).fill(undefined)
   for (const text of readTexts(texts)) {
     if (text.isWhole) sizes.clear()
     for (const [name, size] of text.sizes) sizes.set(name, size)
-    const five = Math.floor((text.at - from) / FIVE_MINUTES)
-    if (five < 0) continue
+    const span = Math.floor((text.at - from) / FIVE_MINUTES)
+    if (span < 0) continue
     // The first text of five minutes counts also for the queues whose sizes did not change.
-    const counted = isKnown[five] === undefined ? sizes : text.sizes
-    isKnown[five] = isKnown[five] !== false && !text.isCut
+    const counted = isKnown[span] === undefined ? sizes : text.sizes
+    isKnown[span] = isKnown[span] !== false && !text.isCut
     for (const [name, size] of counted) {
       if (!(size > 0)) continue
-      const largest = found.get(name) ?? new Array<number>(FIVES).fill(0)
-      largest[five] = Math.max(largest[five] as number, size)
+      const largest = found.get(name) ?? new Array<number>(SPANS_OF_HOUR).fill(0)
+      largest[span] = Math.max(largest[span] as number, size)
       found.set(name, largest)
     }
   }
-  const shown = (largest: number[]) => largest.map((size, five) => (isKnown[five] || size > 0 ? size : null))
+  const shown = (largest: number[]) => largest.map((size, span) => (isKnown[span] || size > 0 ? size : null))
   return new Map([...found].map(([name, largest]) => [name, shown(largest)]))
 }
 
@@ -134,8 +139,8 @@ function timesUpTo(last: number, span: 1 | 10, n: number): number[] {
   return Array.from({ length: n }, (_, i) => last - (n - 1 - i) * span * MINUTE)
 }
 
-function minutesOf(ten: number): number[] {
-  return timesUpTo(ten + 9 * MINUTE, 1, 10)
+function minutesOf(span: number): number[] {
+  return timesUpTo(span + 9 * MINUTE, 1, 10)
 }
 
 // The texts ------------------------------------------------------------------------------------------------------

@@ -32,13 +32,13 @@ export function HeatMap({ data: { from, to, step, steps, histogram } }: { data: 
           .slice(lowest, highest + 1)
           .reverse()
           .map(({ label }) => (
-            <li key={label}>{longest(label)}</li>
+            <li key={label}>{bucketText(label)}</li>
           ))}
       </ol>
       <svg viewBox={`0 0 ${columns} ${rows}`} preserveAspectRatio="none" role="img" aria-label={t('metrics.runTimes')}>
         {[...cells].map(([cell, n]) => {
           const [bucket, column] = [Math.floor(cell / MOST), cell % MOST]
-          const label = `${longest(histogram[bucket]?.label ?? '')}, ${clock(times[column] ?? from)}: ${number(n)}`
+          const label = `${bucketText(histogram[bucket]?.label ?? '')}, ${clock(times[column] ?? from)}: ${number(n)}`
           return (
             <rect
               key={cell}
@@ -62,7 +62,7 @@ export function HeatMap({ data: { from, to, step, steps, histogram } }: { data: 
 }
 
 /** Returns the label of a bucket, `30ms`, `1.7s` or `Slow`, in the language of the viewer. */
-function longest(label: string): string {
+function bucketText(label: string): string {
   const n = Number.parseFloat(label)
   return Number.isNaN(n) ? t('metrics.slower') : runTime(label.endsWith('ms') ? n / 1000 : n)
 }
