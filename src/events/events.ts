@@ -133,7 +133,7 @@ export class JobEvents implements AsyncIterable<JobEvent> {
   get #all(): readonly RecordingReader[] {
     if (this.#readers) return this.#readers
     const { store, now } = this.#app
-    const recordings = store.events.parts ?? [store.events]
+    const recordings = store.events.shards ?? [store.events]
     const { after } = this.#options
     const positions = after === undefined ? undefined : readPositions(after)
     if (positions && positions.length !== recordings.length) {

@@ -93,7 +93,7 @@ export interface JobEventStore {
    * The recordings of a sharded store, one for each shard, each with its own numbers. Then `read` throws: call that of
    * each recording.
    */
-  readonly parts?: readonly JobEventStore[]
+  readonly shards?: readonly JobEventStore[]
   /**
    * Starts a recording, or extends it to RECORDING_SECONDS from now on. `keep`: how many of the newest events it keeps
    * from now on; null: as before. Also deletes old events, except the newest.

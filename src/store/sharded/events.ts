@@ -10,7 +10,7 @@ export class ShardedJobEventStore implements JobEventStore {
     this.#shards = shards
   }
 
-  get parts(): readonly JobEventStore[] {
+  get shards(): readonly JobEventStore[] {
     return this.#shards.all.map(({ store }) => store.events)
   }
 
@@ -34,8 +34,8 @@ export class ShardedJobEventStore implements JobEventStore {
     await Promise.all(groups.map(([{ store }, some]) => store.events.append(some, now)))
   }
 
-  /** Always throws: each recording has its own numbers. Call `read` of each of the `parts`. */
+  /** Always throws: each recording has its own numbers. Call `read` of each of the `shards`. */
   readonly read: JobEventStore['read'] = () => {
-    throw new Error('a sharded store has several recordings: call read of each of its parts')
+    throw new Error('a sharded store has several recordings: call read of each of its shards')
   }
 }
