@@ -480,7 +480,7 @@ test('a rescheduled job can be moved back to exactly its old time, unless it has
     dues.map((due, n): [string, number] => [textOf(n), due]),
   )
   // Another job with the same id is due later: it is not selected.
-  await fill(t, 'schedule', [[textOf(0, { args: ['twin'] }), 2.5e9]])
+  await fill(t, 'schedule', [[textOf(0, { args: ['same'] }), 2.5e9]])
   const { lines } = await walked(t, '/api/v1/scheduled')
   const jobs = [jid(0), jid(1), jid(2)].map((id) => {
     const { key } = lines.find((line) => line.jid === id) as Progress

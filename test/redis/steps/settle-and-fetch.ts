@@ -26,10 +26,10 @@ const ENDS: { name: string; of: (taken: FetchedJob) => Settlement }[] = [
 /** Makes an owner with two arrivals and two fetched jobs; one more job waits. */
 async function busy(
   stage: Stage,
-  twins: boolean,
+  areEqual: boolean,
 ): Promise<{ owner: TestOwner; texts: string[]; came: FetchedJob; took: FetchedJob }> {
   const owner = await openOwner(stage)
-  const texts = [1, 2, 3, 4, 5].map((n) => job(twins ? 0 : n))
+  const texts = [1, 2, 3, 4, 5].map((n) => job(areEqual ? 0 : n))
   const [a = '', b = '', c = '', d = '', e = ''] = texts
   const came = await owner.receive(a)
   await owner.receive(b)
@@ -53,12 +53,12 @@ async function repeatLost(stage: Stage, owner: TestOwner, step: Step, late?: str
 export function settleAndFetch(server: () => RedisServer): void {
   for (const { act, late } of FAULTS) {
     for (const source of ['came', 'took'] as const) {
-      for (const twins of [true, false]) {
-        for (const { name, of } of twins ? ENDS : ENDS.slice(1, 2)) {
+      for (const areEqual of [true, false]) {
+        for (const { name, of } of areEqual ? ENDS : ENDS.slice(1, 2)) {
           const what = `${act}${late ? `, released ${late}` : ''}: settling a job that ${source}, ${name}`
-          test.concurrent(`settleAndFetch, ${what}${twins ? ', with twins' : ''}`, async (t) => {
+          test.concurrent(`settleAndFetch, ${what}${areEqual ? ', with equal texts' : ''}`, async (t) => {
             const stage = await openStage(server(), t, { impatient: late !== undefined })
-            const { owner, texts, [source]: job } = await busy(stage, twins)
+            const { owner, texts, [source]: job } = await busy(stage, areEqual)
             const step = stage.fault(STEP, act)
             // Jobs that a late request fetches are found only after some seconds: see below.
             await owner.loseAnswer({ settle: [of(job)], n: late?.startsWith('after') ? 0 : 1 })
@@ -90,12 +90,12 @@ export function settleAndFetch(server: () => RedisServer): void {
     { first: 'pass', second: 'hold-reply', late: 'after it was repeated' },
   ]
   for (const { first, second, late } of PAIRS) {
-    for (const twins of [true, false]) {
+    for (const areEqual of [true, false]) {
       const what = `first ${first}, second ${second}${late ? `, released ${late}` : ''}`
-      test.concurrent(`two settleAndFetch outstanding, ${what}${twins ? ', with twins' : ''}`, async (t) => {
+      test.concurrent(`two settleAndFetch outstanding, ${what}${areEqual ? ', with equal texts' : ''}`, async (t) => {
         const stage = await openStage(server(), t, { impatient: late !== undefined })
-        const { owner, texts, came, took } = await busy(stage, twins)
-        const more = [job(twins ? 0 : 6), job(twins ? 0 : 7)]
+        const { owner, texts, came, took } = await busy(stage, areEqual)
+        const more = [job(areEqual ? 0 : 6), job(areEqual ? 0 : 7)]
         await stage.push(...more)
         const steps = [first, second].map((act) => stage.fault(STEP, act))
         const answers = await Promise.allSettled([

@@ -18,9 +18,9 @@ const FAULTS: { act: Act; after?: 'cut' | 'late' }[] = [
 ]
 
 /** Makes an owner with one arrival and one fetched job. */
-async function busy(stage: Stage, twins: boolean): Promise<{ owner: TestOwner; texts: string[]; next: string }> {
+async function busy(stage: Stage, areEqual: boolean): Promise<{ owner: TestOwner; texts: string[]; next: string }> {
   const owner = await openOwner(stage)
-  const texts = [1, 2, 3].map((n) => job(twins ? 0 : n))
+  const texts = [1, 2, 3].map((n) => job(areEqual ? 0 : n))
   const [a = '', b = '', next = ''] = texts
   await owner.receive(a)
   await owner.fetch(b)
@@ -34,11 +34,11 @@ async function blocked(stage: Stage): Promise<void> {
 
 export function waits(server: () => RedisServer): void {
   for (const { act, after } of FAULTS) {
-    for (const twins of [true, false]) {
-      const what = `BLMOVE, ${act}${after ? `, then ${after}` : ''}${twins ? ', with twins' : ''}`
+    for (const areEqual of [true, false]) {
+      const what = `BLMOVE, ${act}${after ? `, then ${after}` : ''}${areEqual ? ', with equal texts' : ''}`
       test.concurrent(`${what}: the job is handed out once`, async (t) => {
         const stage = await openStage(server(), t)
-        const { owner, texts, next } = await busy(stage, twins)
+        const { owner, texts, next } = await busy(stage, areEqual)
         const step = stage.fault(command('BLMOVE'), act)
         const waiting = owner.wait(200).then(
           (taken) => taken,
@@ -99,11 +99,11 @@ export function waits(server: () => RedisServer): void {
   /** Faults of the request that ends a wait. */
   const UNBLOCKS: Act[] = ['cut-before', 'cut-after-request', 'cut-before-reply', 'hold', 'hold-reply']
   for (const act of UNBLOCKS) {
-    for (const twins of [true, false]) {
-      const what = `an aborted wait, CLIENT UNBLOCK ${act}${twins ? ', with twins' : ''}`
+    for (const areEqual of [true, false]) {
+      const what = `an aborted wait, CLIENT UNBLOCK ${act}${areEqual ? ', with equal texts' : ''}`
       test.concurrent(`${what}: no job is lost, and the next wait gets one`, async (t) => {
         const stage = await openStage(server(), t, { impatient: true })
-        const { owner, texts, next } = await busy(stage, twins)
+        const { owner, texts, next } = await busy(stage, areEqual)
         const stop = new AbortController()
         const waiting = owner.wait(400, stop.signal)
         await blocked(stage)

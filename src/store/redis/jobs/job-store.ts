@@ -173,10 +173,11 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
     const namesError = queues.size > 0 ? results.shift()?.[0] : null
     const errors = results.map(([error]) => error)
     if (namesError || errors.some(Boolean)) throw this.#partlyPushed(items.length, sent, errors, namesError)
-    const twins = sent.filter((_, i) => results[i]?.[1] === NOT_ADDED)
-    if (twins.length === 0) return
-    await this.#pushWithEffects(twins.flat(), now).catch((thrown: Error) => {
-      const unstored = sent.map((some) => (twins.includes(some) ? thrown : null))
+    // Jobs whose texts their sets have already.
+    const notAdded = sent.filter((_, i) => results[i]?.[1] === NOT_ADDED)
+    if (notAdded.length === 0) return
+    await this.#pushWithEffects(notAdded.flat(), now).catch((thrown: Error) => {
+      const unstored = sent.map((some) => (notAdded.includes(some) ? thrown : null))
       throw this.#partlyPushed(items.length, sent, unstored, null)
     })
   }

@@ -10,6 +10,6 @@ for i = 1, #ARGV, 2 do
   if not score or score ~= score then error("a set can't sort by " .. ARGV[i], 0) end
 end
 for i = 1, #ARGV, 2 do
-  -- Almost no job has a twin.
+  -- Hardly any text is in the set already.
   if redis.call('ZADD', KEYS[1], 'NX', ARGV[i], ARGV[i + 1]) == 0 then addToSet(KEYS[1], ARGV[i], ARGV[i + 1]) end
 end
