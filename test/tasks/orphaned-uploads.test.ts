@@ -12,7 +12,7 @@ import { spooled } from '#dist/tasks/spreadsheet/spool.js'
 test.skipIf(!existsSync('/proc/self/stat'))(
   'the copy of a killed process is removed with the next upload, that of a running one stays',
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'left-copies-'))
+    const folder = mkdtempSync(join(tmpdir(), 'orphaned-uploads-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     const start = async () => {
       const child = fork(fileURLToPath(new URL('spooler.js', import.meta.url)), [folder], { silent: true })

@@ -20,7 +20,7 @@ const OLD = new Date(Date.now() - 2 * 86_400_000)
 
 /** Makes a folder for temporary files. */
 function temporary(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'left-copies-'))
+  const folder = mkdtempSync(join(tmpdir(), 'orphaned-uploads-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }

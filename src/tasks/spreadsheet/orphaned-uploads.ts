@@ -1,4 +1,4 @@
-/** Names the folders of temporary copies, and removes those that killed processes left behind. */
+/** Names the folders with temporary copies of uploads, and removes the orphaned ones, those of killed processes. */
 
 import { createHash } from 'node:crypto'
 import { lstat, opendir, rmdir, unlink } from 'node:fs/promises'
@@ -20,7 +20,7 @@ const OPEN_TO_OTHERS = 0o077
 const lookedAt = new Map<string, number>()
 
 /** Returns the name of a new folder without its random end. It names this process where the system shows it. */
-export function copyPrefix(): string {
+export function uploadPrefix(): string {
   const here = thisHost()
   return here ? `highkiq-upload-${machineOf(here.key)}-${here.pid}-${here.started}-` : 'highkiq-upload-unknown-'
 }
@@ -29,8 +29,8 @@ function machineOf(key: string): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 12)
 }
 
-/** Removes what killed processes left in `folder`, unless this process checked it in the last hour. Never throws. */
-export async function removeLeftCopies(folder: string): Promise<void> {
+/** Removes the orphaned folders in `folder`, unless this process checked it in the last hour. Never throws. */
+export async function removeOrphanedUploads(folder: string): Promise<void> {
   const last = lookedAt.get(folder)
   if (last !== undefined && performance.now() - last < BETWEEN_MS) return
   lookedAt.set(folder, performance.now())
@@ -38,7 +38,7 @@ export async function removeLeftCopies(folder: string): Promise<void> {
     if (!(await isSafe(folder))) return
     for await (const { name } of await opendir(folder)) {
       // The check of the next hour tries again.
-      await removeIfLeft(join(folder, name), name).catch(() => {})
+      await removeIfOrphaned(join(folder, name), name).catch(() => {})
     }
   } catch {
     // The folder can't be read. Whoever wants to write there gets an error that says so.
@@ -57,7 +57,7 @@ async function isSafe(folder: string): Promise<boolean> {
  * Removes a folder whose process is gone, or that is a day old when this process can't know that. Another user may have made
  * anything with this name: only a real folder of this user counts, and only the copy and the empty folder are removed.
  */
-async function removeIfLeft(path: string, name: string): Promise<void> {
+async function removeIfOrphaned(path: string, name: string): Promise<void> {
   const [isOurs, machine, pid, started] = NAME.exec(name) ?? []
   if (isOurs === undefined) return
   const about = await lstat(path)

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { HighkiqError, messageOf } from '../../job/errors.ts'
-import { COPY, copyPrefix, removeLeftCopies } from './left-copies.ts'
+import { COPY, removeOrphanedUploads, uploadPrefix } from './orphaned-uploads.ts'
 import { type OpenSource, openSource } from './source.ts'
 
 /**
@@ -15,8 +15,8 @@ import { type OpenSource, openSource } from './source.ts'
  */
 export async function spooled(source: OpenSource, folder = tmpdir()): Promise<OpenSource> {
   if (source.path !== undefined || source.bytes !== undefined) return source
-  await removeLeftCopies(folder)
-  const own = await mkdtemp(join(folder, copyPrefix())).catch(async (error: unknown) => {
+  await removeOrphanedUploads(folder)
+  const own = await mkdtemp(join(folder, uploadPrefix())).catch(async (error: unknown) => {
     await source.close()
     const hint = 'name a folder in the option artifacts'
     const message = `uploads can't be kept in ${JSON.stringify(folder)} (${messageOf(error)}): ${hint}`
