@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Highkiq, Job } from '../index.ts'
 import type { BenchStore } from './bench-store.ts'
 import { count } from './output.ts'
-import { CliError, printNote } from './usage.ts'
+import { CliError, printToStderr } from './usage.ts'
 
 const LATENCY_JOBS = 300
 /** The most jobs of each kind that run first and do not count, so that V8 has compiled the code. */
@@ -50,7 +50,7 @@ export async function runBench(
     return measurement.jobs
   }
 
-  printNote('warming up')
+  printToStderr('warming up')
   const worker = hq.worker({ concurrency: options.concurrency })
   await worker.start()
   const few = { ...WARM_UP, jobs: Math.min(options.jobs, WARM_UP.jobs) }
@@ -76,7 +76,7 @@ export async function runBench(
     await jobs.untilAllRan()
     return untracked
   })
-  printNote('measuring: latency while idle')
+  printToStderr('measuring: latency while idle')
   const latencies = await jobs.latencies()
   await worker.stop()
   await jobs.checkComplete()
@@ -85,7 +85,7 @@ export async function runBench(
 
 /** Measures `work`, which resolves with the number of its jobs. */
 async function measureWork({ serverCpu }: BenchStore, name: string, work: () => Promise<number>): Promise<Measurement> {
-  printNote(`measuring: ${name}`)
+  printToStderr(`measuring: ${name}`)
   const before = await serverCpu()
   const cpu = process.cpuUsage()
   const at = performance.now()

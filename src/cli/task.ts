@@ -11,7 +11,7 @@ import { unservedHint } from './processes.ts'
 import { watchTask } from './task-progress.ts'
 import { startTaskWorker, type WorkOptions } from './task-worker.ts'
 import { onInterrupt } from './terminal.ts'
-import { CliError, printNote } from './usage.ts'
+import { CliError, printToStderr } from './usage.ts'
 
 /** @throws CliError when there is no such task */
 export async function existing(hq: Highkiq, id: string): Promise<Task> {
@@ -63,13 +63,14 @@ export async function untilEnd(
 export async function sayThatTaskContinues(task: Task, options: AppOptions & WorkOptions): Promise<void> {
   const status = await task.status().catch(() => null)
   const hint = status?.state === 'paused' ? resumeHint(status, options) : undefined
-  if (hint) printNote(`task ${task.id} is paused${status?.reason === undefined ? '' : `: ${status.reason}`}; ${hint}`)
+  if (hint)
+    printToStderr(`task ${task.id} is paused${status?.reason === undefined ? '' : `: ${status.reason}`}; ${hint}`)
   else if (options.work && status)
-    printNote(
+    printToStderr(
       `task ${task.id} is not done; to continue it, start a worker: ${workCommand([status.queue], sameApp(options))}`,
     )
-  else printNote(`stopped watching; task ${task.id} continues`)
-  printNote(`watch it again: highkiq task show ${task.id} --watch${sameApp(options)}`)
+  else printToStderr(`stopped watching; task ${task.id} continues`)
+  printToStderr(`watch it again: highkiq task show ${task.id} --watch${sameApp(options)}`)
 }
 
 /** Returns what to do about a task that has not ended. `file` is the file that it imports. */

@@ -25,12 +25,12 @@ const USAGE = new Set(['INVALID_OPTION', 'UNKNOWN_JOB', 'UNKNOWN_STORE', 'INVALI
 /** Prints an error and returns the exit code. */
 export function reportError(thrown: unknown): number {
   if (thrown instanceof CliError) {
-    printNote(thrown.details ? `${thrown.message}:\n${thrown.details}` : thrown.message)
+    printToStderr(thrown.details ? `${thrown.message}:\n${thrown.details}` : thrown.message)
     return thrown.exitCode
   }
   if (thrown instanceof HighkiqError) {
     const wantsStacks = ['debug', 'trace'].includes(io().env.HIGHKIQ_LOG_LEVEL ?? '')
-    printNote(wantsStacks ? inspect(thrown) : messageWithFlags(thrown))
+    printToStderr(wantsStacks ? inspect(thrown) : messageWithFlags(thrown))
     // After rows were stored, a broken file is not a usage error.
     const begun = (thrown.details as { task?: string } | undefined)?.task !== undefined
     return USAGE.has(thrown.code) && !begun ? 2 : 1
@@ -40,7 +40,7 @@ export function reportError(thrown: unknown): number {
 }
 
 /** Writes a line to standard error. */
-export function printNote(text: string): void {
+export function printToStderr(text: string): void {
   // On a terminal, clear the progress bar first.
   io().stderr.write(`${io().stderr.isTTY ? '\r\x1b[K' : ''}highkiq: ${text}\n`)
 }

@@ -7,7 +7,7 @@ import { setExitCode } from '../io.ts'
 import { type AppOptions, withAppOptions, withExistingStore } from '../open-app.ts'
 import { plural, printResult } from '../output.ts'
 import { confirm } from '../terminal.ts'
-import { CliError, printNote } from '../usage.ts'
+import { CliError, printToStderr } from '../usage.ts'
 
 /** At most this many ids that stay are named. */
 const NAMED = 10
@@ -99,8 +99,8 @@ async function adoptLowkiq(leftovers: LeftoverStore, options: AdoptOptions): Pro
     queues.map((one) => textOf(one, dryRun)).join('\n') || 'nothing to adopt: Lowkiq has left no ids',
   )
   const left = queues.flatMap(({ queue, left }) => left.map((one) => ({ queue, ...one })))
-  for (const { queue, id, reason } of left.slice(0, NAMED)) printNote(`${queue}: ${id} stays: ${reason}`)
-  if (left.length > NAMED) printNote(`and ${plural(left.length - NAMED, 'more id')}: --json names all`)
+  for (const { queue, id, reason } of left.slice(0, NAMED)) printToStderr(`${queue}: ${id} stays: ${reason}`)
+  if (left.length > NAMED) printToStderr(`and ${plural(left.length - NAMED, 'more id')}: --json names all`)
   if (left.length > 0) setExitCode(1)
 }
 

@@ -11,7 +11,7 @@ import { setExitCode } from '../io.ts'
 import { type Column, count, pairs, printResult, table } from '../output.ts'
 import { quietLog } from '../task-worker.ts'
 import { onInterrupt } from '../terminal.ts'
-import { printNote, wholeNumber } from '../usage.ts'
+import { printToStderr, wholeNumber } from '../usage.ts'
 
 const MOST_JOBS = 1_000_000
 const [LEAST_BYTES, MOST_BYTES] = [16, 100_000]
@@ -110,10 +110,10 @@ async function bench({ url, jobs, concurrency, bytes, json }: BenchCommandOption
   } finally {
     await store.hq.close().catch(() => {})
     try {
-      for (const name of await store.clean()) printNote(`removed ${name}, left by a killed run`)
+      for (const name of await store.clean()) printToStderr(`removed ${name}, left by a killed run`)
     } catch (thrown) {
       setExitCode(1)
-      printNote(
+      printToStderr(
         `bench could not remove all that it stored (${messageOf(thrown)}): run bench again in an hour to remove it`,
       )
     }

@@ -22,7 +22,7 @@ import { nextStep, sayThatTaskContinues } from '../task.ts'
 import { watchTask } from '../task-progress.ts'
 import { quietLog, startTaskWorker, type WorkOptions, withWorkOptions } from '../task-worker.ts'
 import { type Interrupt, onInterrupt } from '../terminal.ts'
-import { CliError, namesAndValues, printNote, reportLanguage, sheetPath, taskId } from '../usage.ts'
+import { CliError, namesAndValues, printToStderr, reportLanguage, sheetPath, taskId } from '../usage.ts'
 
 interface ImportCommandOptions
   extends AppOptions,
@@ -232,7 +232,7 @@ class Submission {
 
   async #warnWithoutWorker({ id }: Task): Promise<void> {
     const hint = await unservedHint(this.#hq, id, this.#queue, this.#options)
-    if (hint) printNote(hint)
+    if (hint) printToStderr(hint)
   }
 
   /** Repeats the hint while no row ends. Returns the function that stops it. */
@@ -253,7 +253,7 @@ class Submission {
   #onCtrlC(): Interrupt {
     return onInterrupt((abort) => {
       if (this.#adding && !this.#added) {
-        printNote('reading the rest of the file first, so that no row is lost; press Ctrl-C again to stop at once')
+        printToStderr('reading the rest of the file first, so that no row is lost; press Ctrl-C again to stop at once')
         void this.#adding.then(abort, abort)
       } else {
         abort()

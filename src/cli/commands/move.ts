@@ -14,7 +14,7 @@ import { io, setExitCode } from '../io.ts'
 import { checkLogVariables, checkStoreExists, sameApp } from '../open-app.ts'
 import { count, plural, printResult } from '../output.ts'
 import { onInterrupt } from '../terminal.ts'
-import { CliError, printNote } from '../usage.ts'
+import { CliError, printToStderr } from '../usage.ts'
 
 /** Milliseconds between two passes. */
 const PASS_MS = 1000
@@ -82,7 +82,7 @@ async function move(options: MoveOptions): Promise<void> {
       signal,
       onMoved: (moved) => progress.show(moved),
       onPaused: (queue) =>
-        printNote(`paused the ordered queue ${queue} in the old store, because its ids move; it stays paused`),
+        printToStderr(`paused the ordered queue ${queue} in the old store, because its ids move; it stays paused`),
     })
     if (undo) await undoMove(mover, options)
     else if (dryRun) {
@@ -151,13 +151,15 @@ async function releaseTasks(mover: StoreMover): Promise<void> {
   try {
     await mover.release()
   } catch (thrown) {
-    printNote('jobs and tasks may be between the stores, where they do not run: run this command again, or add --undo')
+    printToStderr(
+      'jobs and tasks may be between the stores, where they do not run: run this command again, or add --undo',
+    )
     throw thrown
   }
 }
 
 function adviseToPause(queue: string, from: string): void {
-  printNote(
+  printToStderr(
     `the ordered queue ${queue} moves once it is paused: highkiq ordered pause ${quoted(queue)} --url ${quoted(from)}`,
   )
 }
@@ -167,7 +169,7 @@ async function warnOfUnserved(target: Highkiq, url: string | undefined): Promise
   const { live } = await liveProcesses(target, await liveOwners(target.store))
   const names = unservedWaiting(live, await target.queueSummaries()).map(({ name }) => name)
   if (names.length === 0) return
-  printNote(
+  printToStderr(
     `in the new store no worker serves ${names.join(', ')}: start one with \`${workCommand(names, sameApp({ url }))}\``,
   )
 }

@@ -13,7 +13,7 @@ import { OPTIONS_OF_PARENT, sameApp, withExistingStore } from '../open-app.ts'
 import { plural, printResult } from '../output.ts'
 import type { ShowOptions } from '../show.ts'
 import { onInterrupt } from '../terminal.ts'
-import { CliError, printNote } from '../usage.ts'
+import { CliError, printToStderr } from '../usage.ts'
 import { textOfRest } from './move.ts'
 
 /** Milliseconds between two passes. */
@@ -56,16 +56,17 @@ async function rename(hq: Highkiq, from: string, to: string, { json, watch, ...a
   let left = NOTHING_LEFT
   try {
     if (await pauseLike(hq[PORT], from, to)) {
-      printNote(`${to} is paused now, as ${from} is; to resume: highkiq resume ${quoted(to)}${sameApp(app)}`)
+      printToStderr(`${to} is paused now, as ${from} is; to resume: highkiq resume ${quoted(to)}${sameApp(app)}`)
     }
-    if (await limitLike(hq[PORT], from, to)) printNote(`${to} has the limits of ${from} now: highkiq limits`)
+    if (await limitLike(hq[PORT], from, to)) printToStderr(`${to} has the limits of ${from} now: highkiq limits`)
     for (let empty = 0; empty < 2 && !signal.aborted; ) {
       const before = left.running
       const pass = await renamePass(hq[PORT], from, to, signal)
       moved += pass.moved
       left = pass.left
       empty = pass.moved + left.running === 0 ? empty + 1 : 0
-      if (left.running > 0 && left.running !== before) printNote(`waiting for ${plural(left.running, 'running job')}`)
+      if (left.running > 0 && left.running !== before)
+        printToStderr(`waiting for ${plural(left.running, 'running job')}`)
       if (empty < 2) await sleep(PASS_MS, undefined, { signal }).catch(() => {})
     }
     if (signal.aborted) setExitCode(130)

@@ -14,7 +14,7 @@ import { type ReadingOptions, readingOf, withReadingOptions } from '../reading.t
 import { type CodeOptions, codeFilter, withCodeOptions } from '../reasons.ts'
 import { statusOf, untilEnd } from '../task.ts'
 import { quietLog, type WorkOptions, withWorkOptions } from '../task-worker.ts'
-import { CliError, printNote, someOf } from '../usage.ts'
+import { CliError, printToStderr, someOf } from '../usage.ts'
 
 interface RetryCommandOptions extends AppOptions, ReadingOptions, CodeOptions, WorkOptions {
   status?: RetryOptions['status']
@@ -88,7 +88,7 @@ async function retry(hq: Highkiq, id: string, options: RetryCommandOptions): Pro
   if (retried.refused > 0) setExitCode(3)
   if (!json) tell(retried, options)
   const hint = retried.rows > 0 && !work && (await unservedHint(hq, id, before.queue, options))
-  if (hint) printNote(hint)
+  if (hint) printToStderr(hint)
   if (!watch) {
     if (json) printJson(retried)
     else if (retried.rows > 0) print(`watch: highkiq task show ${id} --watch${sameApp(options)}`)
