@@ -95,13 +95,16 @@ interface Claims extends NewLink {
   version: number
   /** For a task that a list shows: the list, and the version of its links. The link ends with them. */
   from?: { list: string; version: number } | undefined
+  /** The word for the rights `read`, if it is that of version 0.1. */
+  readWord?: 'look'
 }
 
 /** The part of an app that links need. The store is opened when the first link is used. */
 type LinkStore = Pick<AppPort, 'now'> & { readonly store: Pick<Store, 'tasks' | 'results'> }
 
 /** The parts of a token. All are optional except the signature. */
-const TOKEN = /^(read\.)?(redacted\.)?(?:v(\d{1,15})\.)?(?:l(\d{1,15})-([\w-]*)\.)?(?:(\d{1,13})\.)?([\w-]{43})$/
+const TOKEN =
+  /^(?:(read|look)\.)?(redacted\.)?(?:v(\d{1,15})\.)?(?:l(\d{1,15})-([\w-]*)\.)?(?:(\d{1,13})\.)?([\w-]{43})$/
 
 function readToken(token: string): (Claims & { signature: string }) | undefined {
   const [, read, redacted, version = 0, listVersion, encoded = '', seconds, signature] = TOKEN.exec(token) ?? []
@@ -111,6 +114,7 @@ function readToken(token: string): (Claims & { signature: string }) | undefined 
   if (/\s/.test(list)) return undefined
   return {
     rights: read ? 'read' : 'change',
+    ...(read === 'look' && { readWord: 'look' }),
     isRedacted: redacted !== undefined,
     version: Number(version),
     until: seconds === undefined ? undefined : Number(seconds),
@@ -131,10 +135,10 @@ function writeToken({ rights, isRedacted, version, from, until }: Claims, signat
 }
 
 /** Returns the text that is signed. No other claims give the same text, because the name of a list has no spaces. */
-function signedText(subject: LinkSubject, { rights, isRedacted, version, from, until }: Claims): string {
+function signedText(subject: LinkSubject, { rights, readWord, isRedacted, version, from, until }: Claims): string {
   return [
     'task' in subject ? `highkiq task ${subject.task}` : `highkiq tasks ${listOf(subject.meta)}`,
-    ...(rights === 'read' ? ['read'] : []),
+    ...(rights === 'read' ? [readWord ?? 'read'] : []),
     ...(isRedacted ? ['redacted'] : []),
     ...(version === 0 ? [] : [`version ${version}`]),
     ...(from ? [`from ${from.list} ${from.version}`] : []),

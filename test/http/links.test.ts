@@ -1,5 +1,6 @@
 /** Tests of links to one task: their rights, the servers that make them, and the values that `redact` hides. */
 
+import { createHmac } from 'node:crypto'
 import type { HighkiqOptions } from 'highkiq'
 import { type AuditEntry, createHandler, type HttpOptions } from 'highkiq/http'
 import { expect, test } from 'vitest'
@@ -31,6 +32,18 @@ async function rejected(options: HttpOptions = {}, app: HighkiqOptions = {}) {
   await worker.stop()
   return { ...t, id, path: `/api/v1/tasks/${id}` }
 }
+
+test('a read-only link of version 0.1 works as before, and is read-only', async () => {
+  const secret = 'a secret of at least 32 characters, or more'
+  const t = await rejected({}, { secret })
+  const signature = createHmac('sha256', secret).update(`highkiq task ${t.id} look`).digest('base64url')
+  expect((await t.call('GET', `${t.path}?token=look.${signature}`)).status).toBe(200)
+  const refused = await t.call('POST', `${t.path}/cancel?token=look.${signature}`, { json: {} })
+  expect([refused.status, refused.body.error.code]).toEqual([403, 'READ_ONLY'])
+  for (const prefix of ['', 'read.']) {
+    expect((await t.call('GET', `${t.path}?token=${prefix}${signature}`)).status).toBe(401)
+  }
+})
 
 test('links from a read-only server are read-only on every server', async () => {
   const t = await rejected()
