@@ -101,13 +101,9 @@ async function search(app: AppPort, jid: string, isOver: boolean, signal?: Abort
   // A finished job is found at once, and a dead one among very many may not be.
   const finished = await new JobSet(app, 'finished').find(jid, how)
   if (!finished) return inSet('dead', 'dead')
-  for await (const dead of new JobSet(app, 'dead')) {
-    signal?.throwIfAborted()
-    if (dead.score < finished.score) break
-    // A later push had the jid of the finished job.
-    if (dead.jid === jid) return foundAs('dead', dead)
-  }
-  return foundFinished(finished)
+  const dead = await new JobSet(app, 'dead').findSince(finished.score, jid, how)
+  // A later push had the jid of the finished job.
+  return dead ? foundAs('dead', dead) : foundFinished(finished)
 }
 
 async function inSomeQueue(app: AppPort, jid: string, signal?: AbortSignal): Promise<QueuedJob | null> {

@@ -68,6 +68,18 @@ export class JobSet implements AsyncIterable<SetEntry> {
     return (await this.#amongNewest(jid)) ?? findByJid(jid, this.#scan, this.#entry, options.signal)
   }
 
+  /** Finds a job by its jid among the entries with this score or a higher one. @throws the signal's reason */
+  async findSince(score: number, jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<SetEntry | null> {
+    const needle = needleOf(jid)
+    for await (const chunk of chunksOf(this.#app.store, this.name, { signal })) {
+      for (const entry of chunk) {
+        if (entry.score < score) return null
+        if (entry.text.includes(needle) && readPayload(entry.text)?.jid === jid) return this.#entry(entry)
+      }
+    }
+    return null
+  }
+
   /** Finds a job among the newest dead ones. Most searches are for these, and a scan on Redis has no order. */
   async #amongNewest(jid: string): Promise<SetEntry | undefined> {
     if (this.name !== 'dead') return undefined

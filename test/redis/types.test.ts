@@ -102,7 +102,8 @@ const operations: Operation[] = [
       const size = await w.store.jobSets.size('finished')
       await w.store.jobSets.prune('finished', 1, 0)
       const { length } = await w.store.jobSets.page('finished', { limit: 9 })
-      return size === 1 && length === 1 ? '' : `size ${size}, ${length} read`
+      const found = await w.store.jobSets.findFinished(JSON.parse(job('finished')).jid)
+      return size === 1 && length === 1 && found ? '' : `size ${size}, ${length} read, ${found ? 'found' : 'not found'}`
     },
   },
   {

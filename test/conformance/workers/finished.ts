@@ -243,6 +243,23 @@ export const finishedJobs: Case[] = [
     },
   },
   {
+    name: 'findFinished finds the oldest, the newest and any other of thousands of finished jobs, many of which ended at once',
+    async run(t) {
+      const entries = Array.from({ length: 12_000 }, (_, n) => ({
+        text: JSON.stringify({ class: 'J', args: [], jid: `jid-${n}` }),
+        score: SCORE + (n < 100 || n > 11_900 ? n : 6000),
+      }))
+      for (let from = 0; from < entries.length; from += 1000) {
+        const some = entries.slice(from, from + 1000).map((entry) => ({ to: 'finished', ...entry }) as const)
+        await t.store.jobs.push(some, NOW)
+      }
+      for (const n of [0, 50, 100, 4999, 5000, 5001, 9999, 10_000, 11_900, 11_999]) {
+        expect(await t.store.jobSets.findFinished(`jid-${n}`)).toEqual(entries[n])
+      }
+      expect(await t.store.jobSets.findFinished('jid-12000')).toBe(null)
+    },
+  },
+  {
     name: 'finished jobs with effects, and those of another store, are removed in the order of their ends',
     async run(t) {
       const owner = await t.owner()

@@ -5,7 +5,6 @@ import { queueOfJob } from '../../../job/priority.ts'
 import type { Entry, JobSetStore, SetName, Swap, SwapAnswer } from '../../contract.ts'
 import { lua } from '../lua.generated.ts'
 import { chunksOf, IN_ORDER, pairs } from '../server/chunks.ts'
-import { escapePattern } from '../server/keys.ts'
 import { type Server, StorePart } from '../server/server.ts'
 import type { Texts } from '../server/texts.ts'
 import { FinishedJobs } from './finished-jobs.ts'
@@ -13,8 +12,9 @@ import { FinishedJobs } from './finished-jobs.ts'
 /** The most entries that one script moves, and that one removes. */
 const MAX_SWAPS = 100
 const MAX_PRUNED = 1000
-/** About the most finished jobs that one command compares with a jid. */
-const MAX_SCANNED = 2000
+/** About the most finished jobs, and their bytes, that one script searches for a jid. */
+const MAX_COMPARED = 5000
+const MAX_COMPARED_BYTES = 2_000_000
 
 export class JobSets extends StorePart implements JobSetStore {
   readonly #finished: FinishedJobs
@@ -77,19 +77,17 @@ export class JobSets extends StorePart implements JobSetStore {
 
   async findFinished(jid: string): Promise<Entry | null> {
     await this.#finished.unpack()
-    const pattern = `*${escapePattern(JSON.stringify(jid))}*`
-    let newest: Entry | null = null
-    let cursor = '0'
-    do {
-      const [next, flat] = await this.server.call((client) =>
-        client.zscanBuffer(this.keys.set('finished'), cursor, 'MATCH', pattern, 'COUNT', MAX_SCANNED),
-      )
-      for (const entry of entriesOf(flat, this.server.texts)) {
-        if (readPayload(entry.text)?.jid === jid && !(newest && newest.score > entry.score)) newest = entry
+    const key = this.keys.set('finished')
+    for (let from: [score: string, passed: string] = ['+inf', '0']; from[0] !== ''; ) {
+      const args = [JSON.stringify(jid), ...from, MAX_COMPARED, MAX_COMPARED_BYTES]
+      const [score, passed, ...flat] = await this.server.runForBytes(lua.finishedFind, [key], args)
+      for (const [score, text] of pairs<Buffer, Buffer>(flat)) {
+        const entry = { text: this.server.texts.read(text), score: scoreOf(String(score)) }
+        if (readPayload(entry.text)?.jid === jid) return entry
       }
-      cursor = String(next)
-    } while (cursor !== '0')
-    return newest
+      from = [String(score), String(passed)]
+    }
+    return null
   }
 
   /** Returns a page of any sorted set, ordered by (score, text). */
