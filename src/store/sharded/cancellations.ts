@@ -29,14 +29,14 @@ export class ShardedCancellationStore implements CancellationStore {
   }
 
   readonly among: CancellationStore['among'] = async (jids) => {
-    const all = await this.#shards.reachable((store) => store.cancellations.among(jids))
+    const all = await this.#shards.inTime((store) => store.cancellations.among(jids))
     const some = new Set(all.flatMap(({ answer }) => answer))
     return jids.filter((jid) => some.has(jid))
   }
 
   readonly since: CancellationStore['since'] = async (since) => {
     const known = this.versions.of(since)
-    const all = await this.#shards.reachable((store, { index }) => store.cancellations.since(known?.[index] ?? 0))
+    const all = await this.#shards.inTime((store, { index }) => store.cancellations.since(known?.[index] ?? 0))
     const numbers = new Map(all.map(({ shard, answer }) => [shard.index, answer.version]))
     return { version: this.versions.numberWith(numbers), jids: [...new Set(all.flatMap(({ answer }) => answer.jids))] }
   }

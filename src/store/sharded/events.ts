@@ -15,7 +15,7 @@ export class ShardedJobEventStore implements JobEventStore {
   }
 
   readonly record: JobEventStore['record'] = async (keep, now) => {
-    const all = await this.#shards.reachable((store) => store.events.record(keep, now))
+    const all = await this.#shards.inTime((store) => store.events.record(keep, now))
     return { newest: 0, isConfirmed: all.every(({ answer }) => answer.isConfirmed) }
   }
 
@@ -25,7 +25,7 @@ export class ShardedJobEventStore implements JobEventStore {
   }
 
   readonly isRecording: JobEventStore['isRecording'] = async (now) => {
-    const all = await this.#shards.reachable((store) => store.events.isRecording(now))
+    const all = await this.#shards.inTime((store) => store.events.isRecording(now))
     return all.some(({ answer }) => answer)
   }
 

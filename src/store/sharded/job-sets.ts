@@ -1,7 +1,6 @@
 /** Job sets. Each is on all shards, and an entry stays on its shard when it moves. */
 
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Entry, JobSetStore, Swap, SwapAnswer } from '../contract.ts'
+import type { Entry, JobSetStore, Store, Swap, SwapAnswer } from '../contract.ts'
 import { byBytes, jidIn, merged, type Shards } from './shards.ts'
 
 export class ShardedJobSetStore implements JobSetStore {
@@ -12,9 +11,7 @@ export class ShardedJobSetStore implements JobSetStore {
   }
 
   readonly due: JobSetStore['due'] = async (set, now, limit) => {
-    const found = (await this.#shards.reachable((store) => store.jobSets.due(set, now, limit))).map(
-      ({ answer }) => answer,
-    )
+    const found = (await this.#shards.inTime((store) => store.jobSets.due(set, now, limit))).map(({ answer }) => answer)
     const all = merged(
       found.map(({ entries }) => entries),
       compare,
@@ -41,15 +38,8 @@ export class ShardedJobSetStore implements JobSetStore {
     )
 
   readonly waitUntilDue: JobSetStore['waitUntilDue'] = async (ms, signal) => {
-    const ended = new AbortController()
-    const any = AbortSignal.any([signal, ended.signal])
-    const waits = this.#shards.all.map(({ store }) =>
-      // A shard that can't be reached must not end the wait at once.
-      store.jobSets.waitUntilDue(ms, any).catch(() => sleep(ms, undefined, { signal: any }).catch(() => {})),
-    )
-    await Promise.race(waits)
-    ended.abort()
-    await Promise.all(waits)
+    const ended = () => true
+    await this.#shards.race(signal, ms, ended, ({ jobSets }, wait) => jobSets.waitUntilDue(wait.ms, wait.signal))
   }
 
   readonly size: JobSetStore['size'] = async (set) => {
@@ -58,7 +48,11 @@ export class ShardedJobSetStore implements JobSetStore {
   }
 
   readonly page: JobSetStore['page'] = async (set, page) => {
-    const pages = await this.#shards.each((store) => store.jobSets.page(set, page))
+    const read = (store: Store) => store.jobSets.page(set, page)
+    // Workers move the jobs of a limit on the shards that can be reached; a list of jobs must be complete.
+    const pages = set.startsWith('limited:')
+      ? (await this.#shards.reachable(read)).map(({ answer }) => answer)
+      : await this.#shards.each(read)
     return merged(pages, page.desc ? (a, b) => compare(b, a) : compare, page.limit)
   }
 

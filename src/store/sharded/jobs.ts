@@ -18,8 +18,8 @@ export class ShardedJobStore implements JobStore {
     pushToEach(
       this.#shards,
       items,
-      (item) => this.#shards.ofItem(item),
-      (store, some) => store.jobs.push(some, now),
+      (item) => this.#shards.ofPush(item),
+      (store, some, shard) => this.#shards.suspecting(shard, store.jobs.push(some, now)),
     )
 
   readonly queues: JobStore['queues'] = async (only) => {
@@ -52,14 +52,14 @@ export class ShardedJobStore implements JobStore {
   }
 
   readonly pausedQueues: JobStore['pausedQueues'] = async () => {
-    const all = await this.#shards.each((store) => store.jobs.pausedQueues())
-    return [...new Set(all.flat())].sort()
+    const all = await this.#shards.reachable((store) => store.jobs.pausedQueues())
+    return [...new Set(all.flatMap(({ answer }) => answer))].sort()
   }
 
   readonly iterations: JobStore['iterations'] = async (jids) => {
-    const all = await this.#shards.each((store) => store.jobs.iterations(jids))
+    const all = await this.#shards.reachable((store) => store.jobs.iterations(jids))
     return jids.map((_, i) =>
-      all.reduce<IterationRecord | null>((newest, some) => newer(newest, some[i] ?? null), null),
+      all.reduce<IterationRecord | null>((newest, { answer }) => newer(newest, answer[i] ?? null), null),
     )
   }
 

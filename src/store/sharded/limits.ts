@@ -1,5 +1,6 @@
 /** Limits. The shard of a limit's name has its slots and its rate. A job that waits for room stays on its own shard. */
 
+import { type HighkiqError, isUnreachable } from '../../job/errors.ts'
 import {
   type Limit,
   type LimitAnswer,
@@ -7,12 +8,15 @@ import {
   type LimitState,
   type LimitStore,
   type SetLimit,
+  type Store,
   withoutKey,
 } from '../contract.ts'
 import type { Shard, Shards } from './shards.ts'
 
 /** How often jobs that wait on another shard than the slots of their limit ask for room. */
 const ELSEWHERE_MS = 1000
+/** A limit whose shard can't be reached has no room; its jobs are checked again after this time. */
+const UNREACHABLE_MS = 1000
 
 export class ShardedLimitStore implements LimitStore {
   readonly #shards: Shards
@@ -30,7 +34,7 @@ export class ShardedLimitStore implements LimitStore {
   readonly add: LimitStore['add'] = async (limit) => (await this.#onEach((limits) => limits.add(limit))).every(Boolean)
 
   readonly allSet: LimitStore['allSet'] = async () => {
-    const all = await this.#shards.reachable((store) => store.limits.allSet())
+    const all = await this.#shards.inTime((store) => store.limits.allSet())
     const byName = new Map<string, SetLimit>()
     for (const one of all.flatMap(({ answer }) => answer)) if (!byName.has(one.name)) byName.set(one.name, one)
     return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -44,13 +48,24 @@ export class ShardedLimitStore implements LimitStore {
     const found = await this.#shards.spread(
       together,
       (request) => [...shardsOf(request)][0] as Shard,
-      (store, some) => store.limits.acquire(owner, some),
+      (store, some) => this.#acquireOn(store, owner, some),
     )
     for (const [i, request] of together.entries()) answers.set(request, found[i] as LimitAnswer)
     for (const request of requests) {
       if (!answers.has(request)) answers.set(request, await this.#acquire(owner, request))
     }
     return requests.map((request) => answers.get(request) as LimitAnswer)
+  }
+
+  /** Acquires slots on one shard. They have no room while it can't be reached: only the jobs that need them wait. */
+  async #acquireOn(store: Store, owner: string, requests: readonly LimitRequest[]): Promise<LimitAnswer[]> {
+    try {
+      return await store.limits.acquire(owner, requests)
+    } catch (thrown) {
+      // If the call was sent, the shard may have given slots.
+      if (!isUnreachable(thrown) || (thrown as HighkiqError).details?.sent === true) throw thrown
+      return requests.map(() => ({ over: 0, ms: UNREACHABLE_MS }))
+    }
   }
 
   /**
@@ -68,7 +83,7 @@ export class ShardedLimitStore implements LimitStore {
     }
     let ms = 0
     for (const [n, [{ store }, some]] of groups.entries()) {
-      const [answer] = (await store.limits.acquire(owner, [{ ticket, limits: some }])) as [LimitAnswer]
+      const [answer] = (await this.#acquireOn(store, owner, [{ ticket, limits: some }])) as [LimitAnswer]
       for (const [i, limit] of some.entries()) slots.set(limit, answer.slots?.[i] ?? limit.max)
       if (answer.over !== null) {
         const acquired = groups.slice(0, n).flatMap(([, before]) => before)
@@ -83,7 +98,7 @@ export class ShardedLimitStore implements LimitStore {
   readonly release: LimitStore['release'] = (slot) => this.#shards.of(slot.limit).store.limits.release(slot)
 
   readonly due: LimitStore['due'] = async (n) => {
-    const all = await this.#shards.reachable((store) => store.limits.due(n))
+    const all = await this.#shards.inTime((store) => store.limits.due(n))
     const rooms = new Map<string, number>()
     // Another shard than that of a limit sees none of its slots in use, so it has no say when both have waiting jobs.
     for (const isOwn of [false, true]) {
@@ -91,7 +106,10 @@ export class ShardedLimitStore implements LimitStore {
         const some = answer.limits.filter(({ name }) => (this.#shards.of(name) === shard) === isOwn)
         for (const { name, room } of some) rooms.set(name, room)
         const names = some.map(({ name }) => name)
-        if (!isOwn && names.length > 0) await shard.store.limits.postpone(names, ELSEWHERE_MS)
+        if (isOwn || names.length === 0) continue
+        await shard.store.limits.postpone(names, ELSEWHERE_MS).catch((thrown) => {
+          if (!isUnreachable(thrown)) throw thrown
+        })
       }
     }
     const nexts = all.flatMap(({ answer }) => answer.nextMs ?? [])

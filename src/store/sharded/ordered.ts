@@ -37,18 +37,25 @@ export class ShardedOrderedStore implements OrderedStore {
   readonly wait: OrderedStore['wait'] = async (owner, queues, ms, signal) => {
     const known = this.#updates.get(owner)?.shift()
     if (known) return known
+    this.#updates.delete(owner)
     const groups = this.#shards.group(queues, (queue) => this.#shards.of(queue))
+    // An update that comes later than the others is returned by the next call.
+    let isOver = false
     const found = await this.#shards.race<ShardUpdate | undefined>(
       signal,
+      ms,
       (update) => update !== undefined,
-      async ({ ordered }, any, shard) => {
+      async ({ ordered }, wait, shard) => {
         const own = groups.get(shard)
-        return own ? ordered.wait(owner, own, ms, any) : undefined
+        if (!own) return undefined
+        const update = await ordered.wait(owner, own, wait.ms, wait.signal)
+        if (update && isOver) this.#updates.set(owner, [...(this.#updates.get(owner) ?? []), update])
+        return update
       },
     )
+    isOver = true
     const [first, ...later] = found.flatMap((update) => update ?? [])
-    if (later.length > 0) this.#updates.set(owner, later)
-    else this.#updates.delete(owner)
+    if (later.length > 0) this.#updates.set(owner, [...(this.#updates.get(owner) ?? []), ...later])
     return first
   }
 

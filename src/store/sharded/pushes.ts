@@ -14,16 +14,16 @@ export async function pushToEach<Item>(
   shards: Shards,
   items: readonly Item[],
   shardOf: (item: Item) => Shard,
-  push: (store: Store, items: Item[]) => Promise<readonly RefusedPush[]>,
+  push: (store: Store, items: Item[], shard: Shard) => Promise<readonly RefusedPush[]>,
   itemOf: (item: Item) => unknown = (item) => item,
 ): Promise<readonly RefusedPush[]> {
   const groups = [...shards.group(items, shardOf)]
   const [only] = groups
-  if (groups.length === 1 && only) return push(only[0].store, only[1])
+  if (groups.length === 1 && only) return push(only[0].store, only[1], only[0])
   const outcomes = await Promise.all(
     groups.map(
-      ([{ store }, some]): Promise<Outcome<Item>> =>
-        push(store, some).then(
+      ([shard, some]): Promise<Outcome<Item>> =>
+        push(shard.store, some, shard).then(
           (refused) => ({ items: some, refused }),
           (thrown) => ({ items: some, thrown }),
         ),

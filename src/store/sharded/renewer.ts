@@ -2,9 +2,12 @@
 
 import { isUnreachable } from '../../job/errors.ts'
 import type { Renewer } from '../contract.ts'
+import { outcomesInTime } from './in-time.ts'
+
+type Renew = (owner: string, seconds: number, isWanted: () => boolean) => Promise<boolean>
 
 interface OpenRenewer {
-  renew(owner: string, seconds: number, isWanted: () => boolean): Promise<boolean>
+  renew: Renew
   close(): Promise<void>
 }
 
@@ -17,22 +20,70 @@ export async function openRenewer({ renewers }: { renewers: readonly Renewer[] }
       return openRenewer(options)
     }),
   )
+  const renewals = new Renewals(
+    all.map(
+      (one): Renew =>
+        (owner, seconds, isWanted) =>
+          one.renew(owner, seconds, isWanted),
+    ),
+  )
   return {
-    renew: (owner, seconds, isWanted) => renewAll(all.map((one) => () => one.renew(owner, seconds, isWanted))),
+    renew: (owner, seconds, isWanted) => renewals.renew(owner, seconds, isWanted),
     async close() {
       await Promise.all(all.map((one) => one.close()))
     },
   }
 }
 
-/**
- * Renews the leases of an owner on all shards. Resolves with false when it has lost one. Leaves out shards that can't
- * be reached; rejects if none can.
- */
-export async function renewAll(renewals: readonly (() => Promise<boolean>)[]): Promise<boolean> {
-  const answers = await Promise.allSettled(renewals.map((renew) => renew()))
-  const failures = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))
-  const failure = failures.find((thrown) => !isUnreachable(thrown)) ?? failures[0]
-  if (failure !== undefined && (failures.length === answers.length || !isUnreachable(failure))) throw failure
-  return answers.every((answer) => answer.status === 'rejected' || answer.value)
+interface Owner {
+  /** The shards that have renewed its lease. */
+  renewed: Set<number>
+  /** The renewals that have no answer yet, by shard. */
+  pending: Map<number, Promise<boolean>>
+  isLost: boolean
+}
+
+/** Renews the leases of owners on all shards. A shard that does not answer does not delay the others. */
+export class Renewals {
+  readonly #shards: readonly Renew[]
+  readonly #owners = new Map<string, Owner>()
+
+  constructor(shards: readonly Renew[]) {
+    this.#shards = shards
+  }
+
+  /**
+   * Resolves with false when the owner has lost a lease that was renewed before: it may not have joined a shard that could not be
+   * reached. Leaves out shards that can't be reached; rejects if none can.
+   */
+  async renew(name: string, seconds: number, isWanted: () => boolean = () => true): Promise<boolean> {
+    const owner = this.#owners.get(name) ?? { renewed: new Set(), pending: new Map(), isLost: false }
+    this.#owners.set(name, owner)
+    const calls = this.#shards.map((renew, index) => {
+      const known = owner.pending.get(index)
+      if (known) return known
+      const call = renew(name, seconds, isWanted).finally(() => owner.pending.delete(index))
+      owner.pending.set(index, call)
+      call.then(
+        (isHeld) => {
+          if (isHeld) owner.renewed.add(index)
+          else owner.isLost ||= owner.renewed.has(index)
+        },
+        () => {},
+      )
+      return call
+    })
+    const outcomes = await outcomesInTime(calls)
+    const failures = outcomes.flatMap((one) => (one?.status === 'rejected' ? [one.reason] : []))
+    const other = failures.find((thrown) => !isUnreachable(thrown))
+    if (other !== undefined) throw other
+    if (failures.length === calls.length) throw failures[0]
+    const isHeld = !owner.isLost && outcomes.some((one) => one?.status === 'fulfilled' && one.value)
+    if (!isHeld) this.forget(name)
+    return isHeld
+  }
+
+  forget(name: string): void {
+    this.#owners.delete(name)
+  }
 }

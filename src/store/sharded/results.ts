@@ -1,4 +1,4 @@
-/** Results of jobs, and small values by name. A result is on the shard of its job. */
+/** Results of jobs, and small values by name. A result is on the shard of its job, or on any other one. */
 
 import type { ResultStore } from '../contract.ts'
 import type { Shards } from './shards.ts'
@@ -12,11 +12,20 @@ export class ShardedResultStore implements ResultStore {
 
   readonly remember: ResultStore['remember'] = (key, ...rest) =>
     this.#shards.of(key).store.results.remember(key, ...rest)
-  readonly keep: ResultStore['keep'] = (jid, ...rest) => this.#shards.ofJob(jid).store.results.keep(jid, ...rest)
+
+  /** While the shard of the job can't be reached, another one keeps the result, so that the job does not hold its slot. */
+  readonly keep: ResultStore['keep'] = (jid, ...rest) => {
+    const own = this.#shards.ofJob(jid)
+    const shard = own.reachability.isReachable ? own : (this.#shards.reachableNow[0] ?? own)
+    return shard.store.results.keep(jid, ...rest)
+  }
 
   readonly find: ResultStore['find'] = async (jid, ms = 0, signal = new AbortController().signal) => {
     const isFound = (result: string | null) => result !== null
-    const found = await this.#shards.race(signal, isFound, ({ results }, any) => results.find(jid, ms, any))
+    const found =
+      ms > 0
+        ? await this.#shards.race(signal, ms, isFound, ({ results }, wait) => results.find(jid, wait.ms, wait.signal))
+        : (await this.#shards.reachable(({ results }) => results.find(jid))).map(({ answer }) => answer)
     return found.find(isFound) ?? null
   }
 

@@ -1,19 +1,31 @@
 /** The shards of a store, and which of them a key belongs to. */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
-import { isUnreachable } from '../../job/errors.ts'
+import { HighkiqError, isUnreachable } from '../../job/errors.ts'
 import { RenewedMap } from '../../job/renewed-map.ts'
 import type { Effect, PushItem, Store } from '../contract.ts'
+import { LATE_MS, outcomesInTime, outcomesUntil } from './in-time.ts'
+import { observed } from './observed-store.ts'
+import { answeredWithin, Reachability } from './reachability.ts'
 
 /** One of the stores that together are the sharded store. */
 export interface Shard {
   /** Its index in the list of shards. */
   readonly index: number
+  /** Its store; calls fail at once while it can't be reached. */
   readonly store: Store
+  readonly reachability: Reachability
 }
+
+/** The name under which each shard stores its number. */
+const NUMBER = 'shard'
 
 /** Each key belongs to one of so many slots, and each slot to one shard. */
 export const SLOTS = 4096
+
+/** A wait asks a shard that can't be reached again after this time. */
+const ASK_AGAIN_MS = 1000
 
 const ID = /^[0-9a-f]{16}(?:[0-9a-f]{8})?$/
 
@@ -29,10 +41,10 @@ export function jidIn(text: string): string {
 }
 
 /**
- * Returns the key of the shard on which a job is stored: that of its batch, its task, its lock or its limit, so that the store changes
- * both in one step; the jid of any other job.
+ * Returns the key of the only shard on which a job may be stored: that of its batch, its task, its lock or its limit, so that the
+ * store changes both in one step. Undefined for any other job.
  */
-function keyOf(item: PushItem): string {
+function homeOf(item: PushItem): string | undefined {
   for (const effect of item.effects ?? []) {
     if (effect.kind === 'batch') return effect.bid
     if (effect.kind === 'event') return effect.jid
@@ -40,16 +52,43 @@ function keyOf(item: PushItem): string {
   const { unique } = item
   // A job may have a lock of its jid besides.
   if (unique) return unique.claims.find(({ key }) => !key.endsWith(unique.jid))?.key ?? unique.jid
-  return item.limit ?? item.once ?? jidIn(item.text)
+  return item.limit ?? item.once
+}
+
+/** The answer of a shard. */
+export interface Answered<T> {
+  shard: Shard
+  answer: T
 }
 
 export class Shards {
   readonly all: readonly Shard[]
   /** The shards of the jobs that workers of this process run, by jid. */
   readonly running = new RenewedMap<string, Shard>()
+  readonly #onReached = new Set<(shard: Shard) => void>()
 
   constructor(stores: readonly Store[]) {
-    this.all = stores.map((store, index) => ({ index, store }))
+    this.all = stores.map((store, index) => {
+      const number = `${index + 1} of ${stores.length}`
+      const reachability = new Reachability({
+        name: `shard ${number}`,
+        url: store.url,
+        check: () => checkShard(store, number),
+        onReached: () => {
+          for (const listener of this.#onReached) listener(this.at(index))
+        },
+      })
+      return { index, store: observed(store, reachability), reachability }
+    })
+  }
+
+  /** Calls `listener` with each shard that can be reached again. */
+  onReached(listener: (shard: Shard) => void): void {
+    this.#onReached.add(listener)
+  }
+
+  get reachableNow(): readonly Shard[] {
+    return this.all.filter(({ reachability }) => reachability.isReachable)
   }
 
   get first(): Shard {
@@ -69,9 +108,18 @@ export class Shards {
     return this.at(Math.floor((slotOf(key) * this.all.length) / SLOTS))
   }
 
-  /** Returns the shard on which a job is stored. */
-  ofItem(item: PushItem): Shard {
-    return this.of(keyOf(item))
+  /**
+   * Returns the shard to which a job is pushed. A job without a home is pushed to the shard of its jid, or to one of the others
+   * while that can't be reached.
+   */
+  ofPush(item: PushItem): Shard {
+    const home = homeOf(item)
+    if (home !== undefined) return this.of(home)
+    const jid = jidIn(item.text)
+    const own = this.of(jid)
+    if (own.reachability.isReachable) return own
+    const others = this.reachableNow
+    return others[slotOf(jid) % others.length] ?? own
   }
 
   /** Returns the shard from which a worker of this process fetched the job, else the shard of its jid. */
@@ -92,15 +140,31 @@ export class Shards {
    * Calls all shards, and resolves with the answers of those that can be reached. Rejects if none can, or if one throws
    * any other error.
    */
-  async reachable<T>(call: (store: Store, shard: Shard) => Promise<T>): Promise<{ shard: Shard; answer: T }[]> {
-    const answers = await Promise.allSettled(this.all.map((shard) => call(shard.store, shard)))
-    const failures = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason] : []))
+  async reachable<T>(call: (store: Store, shard: Shard) => Promise<T>): Promise<Answered<T>[]> {
+    return this.#answered(await Promise.allSettled(this.all.map((shard) => call(shard.store, shard))))
+  }
+
+  /** Like `reachable`, but goes on without a shard that answers later than the others. */
+  async inTime<T>(call: (store: Store, shard: Shard) => Promise<T>): Promise<Answered<T>[]> {
+    return this.#answered(await outcomesInTime(this.all.map((shard) => call(shard.store, shard))))
+  }
+
+  #answered<T>(outcomes: readonly (PromiseSettledResult<T> | undefined)[]): Answered<T>[] {
+    const failures = outcomes.flatMap((outcome) => (outcome?.status === 'rejected' ? [outcome.reason] : []))
     const other = failures.find((thrown) => !isUnreachable(thrown))
     if (other !== undefined) throw other
     if (failures.length === this.all.length) throw failures[0]
-    return answers.flatMap((answer, i) =>
-      answer.status === 'fulfilled' ? [{ shard: this.at(i), answer: answer.value }] : [],
-    )
+    return outcomes.flatMap((outcome, i) => {
+      const shard = this.at(i)
+      if (outcome === undefined) shard.reachability.suspect()
+      return outcome?.status === 'fulfilled' ? [{ shard, answer: outcome.value }] : []
+    })
+  }
+
+  /** Resolves with the answer of a call. Checks the shard when it does not answer soon. */
+  async suspecting<T>({ reachability }: Shard, call: Promise<T>): Promise<T> {
+    if (!(await answeredWithin(LATE_MS, Promise.allSettled([call])))) reachability.suspect()
+    return call
   }
 
   /** Calls the first shard, or the next one if that can't be reached. */
@@ -126,20 +190,46 @@ export class Shards {
     return null
   }
 
-  /** Waits on all shards until the answer of one is wanted; the others are then aborted. Resolves with all answers. */
+  /**
+   * Waits on all shards until the answer of one is wanted, at most `ms`; the other waits are then aborted. Resolves with the answers
+   * that are there by then. A shard that can't be reached is waited on once it can, unless none can.
+   */
   async race<T>(
     signal: AbortSignal,
+    ms: number,
     isWanted: (answer: T) => boolean,
-    wait: (store: Store, signal: AbortSignal, shard: Shard) => Promise<T>,
+    wait: (store: Store, wait: { signal: AbortSignal; ms: number }, shard: Shard) => Promise<T>,
   ): Promise<T[]> {
     const ended = new AbortController()
     const any = AbortSignal.any([signal, ended.signal])
-    const found = await this.reachable(async (store, shard) => {
-      const answer = await wait(store, any, shard)
-      if (isWanted(answer)) ended.abort()
-      return answer
+    const over = new Promise<void>((resolve) => {
+      any.addEventListener('abort', () => resolve(), { once: true })
+      if (any.aborted) resolve()
     })
-    return found.map(({ answer }) => answer)
+    const timer = setTimeout(() => ended.abort('over'), ms)
+    const deadline = performance.now() + ms
+    const calls = this.all.map(async (shard) => {
+      const left = () => Math.max(deadline - performance.now(), 0)
+      for (;;) {
+        try {
+          const answer = await wait(shard.store, { signal: any, ms: left() }, shard)
+          if (isWanted(answer)) ended.abort('found')
+          return answer
+        } catch (thrown) {
+          if (!isUnreachable(thrown) || any.aborted || this.reachableNow.length === 0) throw thrown
+          if (left() === 0) throw thrown
+          // Then it is asked again, because meanwhile no shard may be left.
+          await shard.reachability.reachedWithin(Math.min(left(), ASK_AGAIN_MS), any)
+        }
+        await sleep(Math.min(LATE_MS, left()), undefined, { signal: any }).catch(() => {})
+      }
+    })
+    try {
+      return this.#answered(await outcomesUntil(calls, over)).map(({ answer }) => answer)
+    } finally {
+      clearTimeout(timer)
+      ended.abort('over')
+    }
   }
 
   /**
@@ -156,7 +246,8 @@ export class Shards {
     )
     if (jids.length === 0) return
     const others = this.all.filter((shard) => shard !== clearedOn)
-    await Promise.allSettled(others.flatMap(({ store }) => jids.map((jid) => store.cancellations.withdraw(jid, now))))
+    const withdrawals = others.flatMap(({ store }) => jids.map((jid) => store.cancellations.withdraw(jid, now)))
+    await answeredWithin(LATE_MS, Promise.allSettled(withdrawals))
   }
 
   /** Groups items by shard, in order. */
@@ -173,15 +264,16 @@ export class Shards {
 
   /**
    * Calls the shard of each item with all of its items. With `isMissing` it then calls the other shards, one after the other, for
-   * the items that are not there. Resolves with the answers in the order of the items.
+   * the items that are not there, or whose shard can't be reached. Resolves with the answers in the order of the items.
    */
   async spread<Item, Answer>(
     items: readonly Item[],
     shardOf: (item: Item) => Shard,
     call: (store: Store, items: Item[], shard: Shard) => Promise<readonly Answer[]>,
-    isMissing: (answer: Answer) => boolean = () => false,
+    isMissing?: (answer: Answer) => boolean,
   ): Promise<Answer[]> {
     const answers: Answer[] = []
+    let failure: unknown
     /** The indexes of the items that have no answer yet. */
     let left = items.map((_, index) => index)
     for (let n = 0; left.length > 0 && n < this.all.length; n++) {
@@ -191,12 +283,19 @@ export class Shards {
       await Promise.all(
         groups.map(async ([shard, indexes]) => {
           const some = indexes.map((index) => items[index] as Item)
-          const given = await call(shard.store, some, shard)
-          for (const [i, index] of indexes.entries()) answers[index] = given[i] as Answer
+          try {
+            const given = await call(shard.store, some, shard)
+            for (const [i, index] of indexes.entries()) answers[index] = given[i] as Answer
+          } catch (thrown) {
+            if (!isMissing || !isUnreachable(thrown)) throw thrown
+            failure = thrown
+          }
         }),
       )
-      left = left.filter((index) => isMissing(answers[index] as Answer))
+      left = isMissing ? left.filter((index) => !(index in answers) || isMissing(answers[index] as Answer)) : []
     }
+    // They may be on the shard that can't be reached.
+    if (failure !== undefined && left.length > 0) throw failure
     return answers
   }
 }
@@ -212,9 +311,20 @@ export function readPrefixed(text: string): { index: number; text: string } {
   return { index: end === -1 ? Number.NaN : Number(text.slice(0, end)), text: text.slice(end + 1) }
 }
 
+/** Opens a store, and makes sure that it is the shard with this number. @throws STORE_UNUSABLE when it is another one */
+async function checkShard(store: Store, number: string): Promise<void> {
+  await store.open()
+  const stored = await store.results.secret(NUMBER, number)
+  if (stored === number) return
+  throw new HighkiqError(
+    'STORE_UNUSABLE',
+    `${store.url} is shard ${stored}, not ${number}: name the shards always in the same order; their number can't change`,
+  )
+}
+
 /**
  * Reads pages of one shard after the other, until there are `limit` items. `next` is the cursor of the next page; null: all shards
- * are read.
+ * are read. `skips`: shards that can't be reached are left out.
  */
 export async function pageThrough<Item>(
   shards: Shards,
@@ -225,11 +335,13 @@ export async function pageThrough<Item>(
     page: { after: string | undefined; limit: number },
     shard: Shard,
   ) => Promise<{ items: readonly Item[]; next: string | null }>,
+  { skips = false } = {},
 ): Promise<{ items: Item[]; next: string | null }> {
   const items: Item[] = []
   let { index, text } = cursor ? readPrefixed(cursor) : { index: 0, text: '' }
   for (; index < shards.all.length; index++, text = '') {
     const shard = shards.at(index)
+    if (skips && !shard.reachability.isReachable) continue
     const page = await read(shard.store, { after: text || undefined, limit: limit - items.length }, shard)
     items.push(...page.items)
     if (page.next !== null) return { items, next: prefixed(shard, page.next) }

@@ -1,6 +1,10 @@
-/** Steps of workers: each shard settles its own jobs, and all of them give jobs. */
+/**
+ * Steps of workers: each shard settles its own jobs, and all of them give jobs. A step does not wait for a shard that is down or
+ * late: it is busy until it has answered, and later steps apply that answer.
+ */
 
-import { isUnreachable, messageOf } from '../../job/errors.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { HighkiqError, isUnreachable } from '../../job/errors.ts'
 import { RenewedMap } from '../../job/renewed-map.ts'
 import { fencedAnswer } from '../contract/fenced-answer.ts'
 import type {
@@ -14,6 +18,11 @@ import type {
   Started,
   WorkerStore,
 } from '../contract.ts'
+import { LATE_MS } from './in-time.ts'
+import type { Joins } from './joins.ts'
+import { LateCalls } from './late-calls.ts'
+import { answeredWithin } from './reachability.ts'
+import { SavedJobs } from './saved-jobs.ts'
 import { jidIn, prefixed, readPrefixed, type Shard, type Shards } from './shards.ts'
 import type { Versions } from './versions.ts'
 
@@ -27,42 +36,69 @@ interface Part {
   n: number
 }
 
-type PartAnswer = { shard: Shard; part: Part } & ({ answer: SettleAndFetchAnswer } | { thrown: unknown })
+/** `isKnown`: the answer came late, to an earlier step. */
+type PartAnswer = { shard: Shard; part: Part; isKnown?: boolean } & (
+  | { answer: SettleAndFetchAnswer }
+  | { thrown: unknown }
+)
 
 export class Steps {
   readonly #shards: Shards
   readonly #versions: Versions
-  /** The jobs of a step that failed on another shard, by owner: the owner's next steps return them. */
-  readonly #unreturned = new Map<string, FetchedJob[]>()
+  readonly #joins: Joins
+  readonly #saved = new SavedJobs((owner, jobs) => this.#requeue(owner, jobs))
+  readonly #calls = new LateCalls()
+  /** What answers that no step has returned say about settlements, by ticket, until a step sends these again. */
+  readonly #lateAnswers = new RenewedMap<string, { owner: string; answer: 'ok' | 'fenced' }>()
   /** The jobs that owners have fetched here, by ticket. */
   readonly #fetched = new RenewedMap<string, { owner: string; jid: string }>()
   #next = 0
 
-  constructor(shards: Shards, versions: Versions) {
+  constructor(shards: Shards, versions: Versions, joins: Joins) {
     this.#shards = shards
     this.#versions = versions
+    this.#joins = joins
   }
 
   readonly settleAndFetch: WorkerStore['settleAndFetch'] = async (owner, request) => {
     const { queues, n } = request.fetch
-    const kept = queues.length > 0 ? this.#shiftUnreturned(owner, n) : []
-    const wanted = queues.length > 0 ? n - kept.length : 0
-    const parts = this.#partsOf(request, wanted)
-    let answers = await this.#run(owner, request, parts)
+    const saved = this.#saved.shift(owner, queues, n)
+    const wanted = queues.length > 0 ? n - saved.length : 0
+    const known = this.#knownParts(request)
+    const parts = this.#partsOf(owner, request, wanted)
+    let answers = [...known, ...(await this.#run(owner, request, parts))]
     const missing = wanted - countFetched(answers)
-    if (missing > 0 && this.#shards.all.length > 1) {
-      answers = [...answers, ...(await this.#run(owner, request, this.#moreFrom(answers, missing)))]
+    if (missing > 0)
+      answers = [...answers, ...(await this.#run(owner, request, this.#moreFrom(owner, answers, missing)))]
+    return this.#answerOf(owner, request, saved, answers)
+  }
+
+  /** Returns the parts of a step to which late calls have had an answer. */
+  #knownParts({ settlements }: SettleAndFetch): PartAnswer[] {
+    if (this.#lateAnswers.size === 0) return []
+    const parts = new Map<Shard, Part>()
+    const settled = new Map<Part, SettleAnswer[]>()
+    for (const [index, one] of settlements.entries()) {
+      const known = this.#lateAnswers.get(one.ticket)
+      if (!known) continue
+      const part = this.#partAt(parts, readPrefixed(one.ticket).index)
+      part.settlements.push(one)
+      part.indexes.push(index)
+      settled.set(part, [...(settled.get(part) ?? []), known.answer])
     }
-    return this.#answerOf(owner, request, kept, answers)
+    return [...parts].map(([shard, part]) => {
+      const answer = { fenced: false, started: [], settled: settled.get(part) ?? [], fetched: [], cancellations: 0 }
+      return { shard, part, answer, isKnown: true }
+    })
   }
 
   /**
    * Each shard fetches as many jobs as the step settles there, so that all stay busy. One shard, each time the next,
    * fetches the rest.
    */
-  #partsOf({ started, settlements }: SettleAndFetch, wanted: number): Map<Shard, Part> {
+  #partsOf(owner: string, { started, settlements }: SettleAndFetch, wanted: number): Map<Shard, Part> {
     const parts = new Map<Shard, Part>()
-    const partOf = (ticket: string) => this.#partAt(parts, readPrefixed(ticket).index)
+    const usable = this.#usable(owner)
     for (const [index, one] of started.entries()) {
       for (const [shard, effects] of this.#effectsByShard(one)) {
         const part = this.#partAt(parts, shard.index)
@@ -71,19 +107,31 @@ export class Steps {
       }
     }
     for (const [index, one] of settlements.entries()) {
-      const part = partOf(one.ticket)
+      if (this.#lateAnswers.has(one.ticket)) continue
+      const part = this.#partAt(parts, readPrefixed(one.ticket).index)
       part.settlements.push(one)
       part.indexes.push(index)
     }
     let rest = wanted
-    for (const part of parts.values()) {
-      part.n = Math.min(part.settlements.length, rest)
+    for (const [shard, part] of parts) {
+      part.n = usable.includes(shard) ? Math.min(part.settlements.length, rest) : 0
       rest -= part.n
     }
-    if (rest > 0) this.#partAt(parts, this.#next++ % this.#shards.all.length).n += rest
+    const next = usable[this.#next++ % usable.length] ?? this.#shards.first
+    if (rest > 0) this.#partAt(parts, next.index).n += rest
     // A step without anything still tells whether the owner has its lease.
-    if (parts.size === 0) this.#partAt(parts, 0)
+    if (parts.size === 0) this.#partAt(parts, next.index)
     return parts
+  }
+
+  /** Returns the shards from which an owner can fetch now. */
+  #usable(owner: string): Shard[] {
+    return this.#shards.all.filter((shard) => shard.reachability.isReachable && this.#isFree(owner, shard))
+  }
+
+  /** Whether an owner has a lease on a shard, and no late call there. */
+  #isFree(owner: string, shard: Shard): boolean {
+    return !this.#calls.has(owner, shard) && this.#joins.hasJoined(owner, shard)
   }
 
   /** Events of jobs that have no other effects come together, without a ticket. Each goes to the shard of its job. */
@@ -95,9 +143,9 @@ export class Steps {
   }
 
   /** Returns what to fetch from the shards that may have more jobs. */
-  #moreFrom(answers: readonly PartAnswer[], missing: number): Map<Shard, Part> {
+  #moreFrom(owner: string, answers: readonly PartAnswer[], missing: number): Map<Shard, Part> {
     const empty = new Set(answers.flatMap((one) => (isFull(one) ? [] : [one.shard])))
-    const others = this.#shards.all.filter((shard) => !empty.has(shard))
+    const others = this.#usable(owner).filter((shard) => !empty.has(shard))
     const parts = new Map<Shard, Part>()
     for (const [i, { index }] of others.entries()) {
       const n = Math.floor((missing + others.length - 1 - i) / others.length)
@@ -114,28 +162,46 @@ export class Steps {
   }
 
   #run(owner: string, request: SettleAndFetch, parts: Map<Shard, Part>): Promise<PartAnswer[]> {
-    const { now, fetch } = request
-    return Promise.all(
-      [...parts].map(async ([shard, part]): Promise<PartAnswer> => {
-        try {
-          const answer = await shard.store.workers.settleAndFetch(owner, {
-            now,
-            started: part.started.map((one) => ({ ...one, ticket: readPrefixed(one.ticket).text })),
-            settlements: part.settlements.map((one) => this.#ownSettlement(one, shard)),
-            fetch: { queues: part.n > 0 ? fetch.queues : [], n: part.n },
-          })
-          return { shard, part, answer }
-        } catch (thrown) {
-          return { shard, part, thrown }
-        }
-      }),
-    )
+    return Promise.all([...parts].map(([shard, part]) => this.#runPart(owner, request, shard, part)))
+  }
+
+  async #runPart(owner: string, { now, fetch }: SettleAndFetch, shard: Shard, part: Part): Promise<PartAnswer> {
+    if (!this.#isFree(owner, shard)) return { shard, part, thrown: lateError(shard) }
+    const call = shard.store.workers.settleAndFetch(owner, {
+      now,
+      started: part.started.map((one) => ({ ...one, ticket: readPrefixed(one.ticket).text })),
+      settlements: part.settlements.map((one) => this.#ownSettlement(one, shard)),
+      fetch: { queues: part.n > 0 ? fetch.queues : [], n: part.n },
+    })
+    const outcome = await this.#calls.run(owner, shard, call, (outcome) => {
+      if (outcome.status === 'fulfilled') this.#applyLate(owner, shard, part, outcome.value)
+    })
+    if (!outcome) return { shard, part, thrown: lateError(shard) }
+    if (outcome.status === 'rejected') return { shard, part, thrown: outcome.reason }
+    return { shard, part, answer: outcome.value }
+  }
+
+  /** Remembers the answer of a call that a step has not waited for. */
+  #applyLate(owner: string, shard: Shard, part: Part, answer: SettleAndFetchAnswer): void {
+    if (answer.fenced) return
+    this.#remember(owner, part, answer)
+    // The jobs were fetched after these cancellations.
+    this.#versions.numberWith(new Map([[shard.index, answer.cancellations]]))
+    this.#saved.add(owner, this.#fetchedAt(owner, shard, answer.fetched))
+  }
+
+  /** Remembers what a shard has settled, because the caller sends it again. */
+  #remember(owner: string, part: Part, { settled }: SettleAndFetchAnswer): void {
+    for (const [i, { ticket }] of part.settlements.entries()) {
+      const answer = settled[i]
+      if (answer === 'ok' || answer === 'fenced') this.#lateAnswers.set(ticket, { owner, answer })
+    }
   }
 
   async #answerOf(
     owner: string,
     { now, started, settlements }: SettleAndFetch,
-    kept: FetchedJob[],
+    saved: FetchedJob[],
     all: readonly PartAnswer[],
   ): Promise<SettleAndFetchAnswer> {
     const failed = all.flatMap((one) => ('thrown' in one ? [one] : []))
@@ -143,38 +209,46 @@ export class Steps {
     for (const { part, answer } of answered) {
       for (const [i, { ticket }] of part.settlements.entries()) {
         const isOver = answer.settled[i] === 'ok' || answer.settled[i] === 'fenced'
-        if (isOver) this.#removeFetched(ticket)
+        if (!isOver) continue
+        this.#removeFetched(ticket)
+        this.#lateAnswers.delete(ticket)
       }
     }
     // After that: a job that goes back to its queue may be fetched again in the same step.
-    const fetched = [...kept, ...answered.flatMap(({ shard, answer }) => this.#fetchedAt(owner, shard, answer.fetched))]
-    const mustFail = failed.find(({ part, thrown }) => part.started.length > 0 || !isUnreachable(thrown))
-    if (answered.length === 0 || mustFail) {
+    const fetched = [
+      ...saved,
+      ...answered.flatMap(({ shard, answer }) => this.#fetchedAt(owner, shard, answer.fetched)),
+    ]
+    const mustFail = failed.find(({ thrown }) => !isUnreachable(thrown))
+    if (mustFail || (answered.length === 0 && this.#usable(owner).length === 0)) {
       // The caller repeats the call, and then gets the jobs that other shards have given.
-      this.#saveForNextStep(owner, fetched)
+      this.#saved.add(owner, fetched)
+      for (const { part, answer } of answered) this.#remember(owner, part, answer)
       throw (mustFail ?? failed[0])?.thrown
     }
     if (answered.some(({ answer }) => answer.fenced)) {
       // The owner may be joining, and have its lease on some shards only.
-      this.#saveForNextStep(owner, fetched)
+      this.#saved.add(owner, fetched)
       return fencedAnswer({ now, started, settlements, fetch: { queues: [], n: 0 } })
     }
-    const begun: StartAnswer[] = started.map(() => 'superseded')
-    const settled: SettleAnswer[] = settlements.map(() => 'unknown')
+    const begun: StartAnswer[] = started.map(() => 'unreachable')
+    const settled: SettleAnswer[] = settlements.map(() => 'unreachable')
     for (const { part, answer } of answered) {
       for (const [i, index] of part.startIndexes.entries()) begun[index] = answer.started[i] as StartAnswer
       for (const [i, index] of part.indexes.entries()) settled[index] = answer.settled[i] as SettleAnswer
     }
-    await this.#releaseElsewhere(settlements)
+    await this.#releaseElsewhere(settlements.filter((_, i) => settled[i] === 'ok'))
     for (const { shard, part, answer } of answered) {
       const applied = part.settlements.filter((_, i) => answer.settled[i] === 'ok')
       const branches = applied.flatMap(({ also = [] }) => also)
       await this.#shards.withdrawElsewhere(shard, [...applied, ...branches], now)
     }
-    const versions = new Map(answered.map(({ shard, answer }) => [shard.index, answer.cancellations]))
+    const versions = new Map<number, number>()
+    for (const { shard, answer, isKnown } of answered) if (!isKnown) versions.set(shard.index, answer.cancellations)
+    // The same in each answer while a shard can't be reached, so that it is reported once.
     const [problem] = [
+      ...this.#shards.all.flatMap(({ reachability }) => reachability.failure?.message ?? []),
       ...answered.flatMap(({ answer }) => answer.problem ?? []),
-      ...failed.map(({ thrown }) => messageOf(thrown)),
     ]
     return {
       fenced: false,
@@ -205,7 +279,9 @@ export class Steps {
           : [],
       ),
     )
-    await Promise.allSettled(slots.map((slot) => this.#shards.of(slot.limit).store.limits.release(slot)))
+    if (slots.length === 0) return
+    const releases = slots.map((slot) => this.#shards.of(slot.limit).store.limits.release(slot))
+    await answeredWithin(LATE_MS, Promise.allSettled(releases))
   }
 
   #fetchedAt(owner: string, shard: Shard, jobs: readonly FetchedJob[]): FetchedJob[] {
@@ -224,31 +300,63 @@ export class Steps {
     if (job) this.#shards.running.delete(job.jid)
   }
 
-  #saveForNextStep(owner: string, jobs: readonly FetchedJob[]): void {
-    if (jobs.length > 0) this.#unreturned.set(owner, [...(this.#unreturned.get(owner) ?? []), ...jobs])
+  /** Puts jobs that no step has returned back to the front of their queues, newest first. */
+  async #requeue(owner: string, jobs: readonly FetchedJob[]): Promise<void> {
+    const groups = this.#shards.group(jobs.toReversed(), ({ ticket }) => this.#shards.at(readPrefixed(ticket).index))
+    for (const [{ store }, some] of groups) {
+      await store.workers.settleAndFetch(owner, {
+        now: Date.now(),
+        started: [],
+        settlements: some.map(({ queue, ticket, text }) => ({
+          queue,
+          ticket: readPrefixed(ticket).text,
+          move: { to: 'queue', queue, text, end: 'front' },
+          processed: 0,
+          failed: 0,
+        })),
+        fetch: { queues: [], n: 0 },
+      })
+      for (const { ticket } of some) this.#removeFetched(ticket)
+    }
   }
 
-  #shiftUnreturned(owner: string, n: number): FetchedJob[] {
-    const jobs = this.#unreturned.get(owner)
-    if (!jobs) return []
-    const some = jobs.splice(0, n)
-    if (jobs.length === 0) this.#unreturned.delete(owner)
-    return some
-  }
-
-  /** One shard fetches while it waits; the others only wait, so that no more than `n` jobs come. */
+  /** All shards fetch while they wait. Jobs beyond `n`, and those that come late, are returned by the next step. */
   readonly waitForJobs: WorkerStore['waitForJobs'] = async (owner, queues, n, ms, signal) => {
-    const fetching = this.#next++ % this.#shards.all.length
+    if (this.#saved.has(owner, queues)) return []
     const found: FetchedJob[] = []
-    await this.#shards.race(
-      signal,
-      () => true,
-      async ({ workers }, any, shard) => {
-        const most = shard.index === fetching ? n : 0
-        found.push(...this.#fetchedAt(owner, shard, await workers.waitForJobs(owner, queues, most, ms, any)))
-      },
+    let isOver = false
+    await this.#saved.during(owner, (saved) =>
+      this.#shards.race(
+        AbortSignal.any([signal, saved]),
+        ms,
+        () => true,
+        async ({ workers }, wait, shard) => {
+          if (!this.#joins.hasJoined(owner, shard)) {
+            await sleep(Math.min(LATE_MS, wait.ms), undefined, { signal: wait.signal }).catch(() => {})
+            return
+          }
+          const own = await workers.waitForJobs(owner, queues, n, wait.ms, wait.signal)
+          const jobs = this.#fetchedAt(owner, shard, own)
+          if (isOver) this.#saved.add(owner, jobs)
+          else found.push(...jobs)
+        },
+      ),
     )
+    isOver = true
+    this.#saved.add(owner, found.splice(n))
     return found
+  }
+
+  /** Forgets an owner that has lost its lease, or has released it. */
+  forget(owner: string): void {
+    this.#saved.delete(owner)
+    this.#calls.forget(owner, this.#shards.all)
+    for (const ticket of this.#lateAnswers.keys()) {
+      if (this.#lateAnswers.get(ticket)?.owner === owner) this.#lateAnswers.delete(ticket)
+    }
+    for (const ticket of this.#fetched.keys()) {
+      if (this.#fetched.get(ticket)?.owner === owner) this.#removeFetched(ticket)
+    }
   }
 
   /** Returns the shards from which an owner has fetched jobs that are not settled. */
@@ -256,6 +364,10 @@ export class Steps {
     const tickets = this.#fetched.keys().filter((ticket) => this.#fetched.get(ticket)?.owner === owner)
     return new Set(tickets.map((ticket) => this.#shards.at(readPrefixed(ticket).index)))
   }
+}
+
+function lateError({ store }: Shard): HighkiqError {
+  return new HighkiqError('STORE_TIMEOUT', `${store.url} has not answered yet`)
 }
 
 function isFull(one: PartAnswer): boolean {

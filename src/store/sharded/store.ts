@@ -1,4 +1,3 @@
-import { HighkiqError } from '../../job/errors.ts'
 import type { Finding, Store } from '../contract.ts'
 import { ShardedBatchStore } from './batches.ts'
 import { ShardedCancellationStore } from './cancellations.ts'
@@ -17,14 +16,13 @@ import { ShardedTransferStore } from './transfers.ts'
 import { ShardedUniqueStore } from './unique.ts'
 import { ShardedWorkerStore } from './workers.ts'
 
-/** The name under which each shard stores its number. */
-const NUMBER = 'shard'
-
 /**
  * Several stores, the shards, that work as one store. Each job is on one shard, and each step of a job changes only
- * that shard. While a shard can't be reached, steps of workers wait for its answer, so other jobs are slow. These are together on one shard, by the slot of
- * their name: the rows of a task, the members of a batch, the jobs of a lock, an ordered queue, a cron entry, the slots
- * of a limit. All other jobs are spread by their jids.
+ * that shard. These are together on one shard, by the slot of their name: the rows of a task, the members of a batch, the jobs of
+ * a lock, an ordered queue, a cron entry, the slots of a limit. All other jobs are spread by their jids.
+ *
+ * While a shard can't be reached, calls to it fail at once, workers run the jobs of the others, and jobs without such a name
+ * are pushed to the others.
  */
 export class ShardedStore implements Store {
   readonly isSharded = true
@@ -74,17 +72,7 @@ export class ShardedStore implements Store {
 
   /** Also checks that each shard is where it was. @throws STORE_UNUSABLE when the shards are others, or in another order */
   async open(): Promise<void> {
-    const count = this.#shards.all.length
-    await this.#shards.reachable(async (store, { index }) => {
-      await store.open()
-      const number = `${index + 1} of ${count}`
-      const stored = await store.results.secret(NUMBER, number)
-      if (stored === number) return
-      throw new HighkiqError(
-        'STORE_UNUSABLE',
-        `${store.url} is shard ${stored}, not ${number}: name the shards always in the same order; their number can't change`,
-      )
-    })
+    await this.#shards.reachable((store) => store.open())
   }
 
   async diagnose(): Promise<Finding[]> {

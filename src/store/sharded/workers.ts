@@ -1,8 +1,10 @@
 /** Workers. Each has an owner of the same name on every shard, and fetches jobs from all of them. */
 
+import { isUnreachable } from '../../job/errors.ts'
 import { packageFile } from '../../load/package.ts'
 import type { ProcessRecord, RunningJob, Signal, WorkerStore } from '../contract.ts'
-import { renewAll } from './renewer.ts'
+import { Joins } from './joins.ts'
+import { Renewals } from './renewer.ts'
 import { pageThrough, prefixed, readPrefixed, type Shards } from './shards.ts'
 import { Stamps } from './stamps.ts'
 import { Steps } from './steps.ts'
@@ -10,8 +12,10 @@ import type { Versions } from './versions.ts'
 
 export class ShardedWorkerStore implements WorkerStore {
   readonly #shards: Shards
+  readonly #joins: Joins
   readonly #steps: Steps
   readonly #stamps: Stamps
+  readonly #renewals: Renewals
   readonly #signals = new Map<string, Signal[]>()
   readonly settleAndFetch: WorkerStore['settleAndFetch']
   readonly waitForJobs: WorkerStore['waitForJobs']
@@ -19,26 +23,23 @@ export class ShardedWorkerStore implements WorkerStore {
   constructor(shards: Shards, versions: Versions) {
     this.#shards = shards
     this.#stamps = new Stamps(shards.all.length)
-    this.#steps = new Steps(shards, versions)
+    this.#joins = new Joins(shards)
+    this.#steps = new Steps(shards, versions, this.#joins)
+    this.#renewals = new Renewals(
+      shards.all.map(
+        ({ store }) =>
+          (owner, seconds) =>
+            store.workers.renew(owner, seconds),
+      ),
+    )
     this.settleAndFetch = this.#steps.settleAndFetch
     this.waitForJobs = this.#steps.waitForJobs
   }
 
   // ------------------------------------------------------------------------------------------ leases
 
-  readonly join: WorkerStore['join'] = async (owner, options) => {
-    const joined = await this.#shards.reachable((store) => store.workers.join(owner, options))
-    return joined.every(({ answer }) => answer)
-  }
-
-  readonly renew: WorkerStore['renew'] = (owner, seconds) =>
-    renewAll(
-      this.#shards.all.map(
-        ({ store }) =>
-          () =>
-            store.workers.renew(owner, seconds),
-      ),
-    )
+  readonly join: WorkerStore['join'] = (owner, options) => this.#joins.join(owner, options)
+  readonly renew: WorkerStore['renew'] = (owner, seconds) => this.#renewals.renew(owner, seconds)
 
   readonly renewer: WorkerStore['renewer'] = () => {
     const renewers = this.#shards.all.map(({ store }) => store.workers.renewer())
@@ -46,26 +47,44 @@ export class ShardedWorkerStore implements WorkerStore {
     return { module: packageFile('store/sharded/renewer.js').href, options: { renewers } }
   }
 
-  /** A shard on which the owner has jobs refuses, so it is asked first. */
+  /** A shard on which the owner has jobs refuses, so it is asked first. On a shard that can't be reached the lease ends by itself. */
   readonly release: WorkerStore['release'] = async (owner) => {
     const withJobs = this.#steps.shardsWithJobs(owner)
     const others = this.#shards.all.filter((shard) => !withJobs.has(shard))
-    for (const { store } of [...withJobs, ...others]) if (!(await store.workers.release(owner))) return false
+    let failure: unknown
+    for (const { store } of [...withJobs, ...others]) {
+      try {
+        if (!(await store.workers.release(owner))) return false
+      } catch (thrown) {
+        if (!isUnreachable(thrown)) throw thrown
+        failure = thrown
+      }
+    }
+    this.#forget(owner)
+    if (failure !== undefined) throw failure
     return true
   }
 
+  #forget(owner: string): void {
+    this.#joins.forget(owner)
+    this.#steps.forget(owner)
+    this.#renewals.forget(owner)
+  }
+
   /** Returns an owner's lease on one of the shards. */
-  readonly leases: WorkerStore['leases'] = async () =>
-    oneOfEach(await this.#shards.each((store) => store.workers.leases()))
+  readonly leases: WorkerStore['leases'] = async () => {
+    const all = await this.#shards.reachable((store) => store.workers.leases())
+    return oneOfEach(all.map(({ answer }) => answer))
+  }
 
   readonly ownersOn: WorkerStore['ownersOn'] = async (machine) => {
-    const all = await this.#shards.reachable((store) => store.workers.ownersOn(machine))
+    const all = await this.#shards.inTime((store) => store.workers.ownersOn(machine))
     return oneOfEach(all.map(({ answer }) => answer))
   }
 
   /** An owner without a renewal on one shard is returned with its lease there, whatever the others have. */
   readonly unrenewed: WorkerStore['unrenewed'] = async (since) => {
-    const all = await this.#shards.reachable((store, shard) =>
+    const all = await this.#shards.inTime((store, shard) =>
       store.workers.unrenewed(since === null ? null : this.#stamps.of(since, shard)),
     )
     const stamp = this.#stamps.observe(new Map(all.map(({ shard, answer }) => [shard.index, answer.stamp])))
@@ -87,6 +106,7 @@ export class ShardedWorkerStore implements WorkerStore {
   readonly claim: WorkerStore['claim'] = async (owner, condition) => {
     const claimed = await this.#shards.reachable((store) => store.workers.claim(owner, condition))
     const isClaimed = claimed.some(({ answer }) => answer)
+    if (isClaimed) this.#forget(owner)
     if (!isClaimed || condition === undefined || condition === 'no-lease') return isClaimed
     const others = claimed.filter(({ answer }) => !answer)
     await Promise.allSettled(others.map(({ shard }) => shard.store.workers.claim(owner)))
@@ -141,7 +161,7 @@ export class ShardedWorkerStore implements WorkerStore {
 
   /** All shards list each process. */
   readonly heartbeat: WorkerStore['heartbeat'] = async (process, seconds, running) => {
-    const beats = await this.#shards.reachable((store) => store.workers.heartbeat(process, seconds, running))
+    const beats = await this.#shards.inTime((store) => store.workers.heartbeat(process, seconds, running))
     const { identity } = process
     const signals = [...(this.#signals.get(identity) ?? []), ...beats.flatMap(({ answer }) => answer.signal ?? [])]
     const [signal = null, ...later] = signals

@@ -10,6 +10,7 @@ import type { Attempt } from '../run/attempt.ts'
 import { eventsOfEnd, withEvents } from './attempt-events.ts'
 import { CallLoop } from './call-loop.ts'
 import { LateCancellations } from './late-cancellations.ts'
+import { PostponedSettlements } from './postponed-settlements.ts'
 import type { Requeued } from './requeue-buffer.ts'
 import { clearingCancellations, type Drained, endedJobs, SettlementBuffer } from './settlement-buffer.ts'
 import { Slots } from './slots.ts'
@@ -45,6 +46,7 @@ const NO_QUEUES_MS = 1000
 export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   readonly #options: FetcherOptions
   readonly #buffer: SettlementBuffer
+  readonly #postponed: PostponedSettlements
   readonly #slots: Slots
   /** The calls that fetch, in the order in which they were sent, until their jobs are in the slots. */
   readonly #fetching: Sent[] = []
@@ -66,6 +68,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     const { concurrency, eventLoop, nextSlot } = options
     this.#options = options
     this.#buffer = new SettlementBuffer(engine)
+    this.#postponed = new PostponedSettlements(this.#buffer, () => this.#wake())
     this.#lateCancellations = new LateCancellations(engine)
     this.#slots = new Slots(engine, {
       concurrency,
@@ -143,7 +146,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   protected override get hasSettlements(): boolean {
-    return !this.#buffer.isEmpty
+    return !this.#buffer.isEmpty || this.#postponed.isWaiting
   }
 
   protected override get callsDuringStep(): boolean {
@@ -236,6 +239,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     if (sent.requeues) this.#requeuing = 'no'
     control.note(answer.cancellations)
     const allApplied = this.#buffer.applyAnswer(sent, answer)
+    this.#postponed.plan()
     const areKnown = !control.isBehind && cancellations.version === sent.knownVersion
     if (!areKnown) this.#lateCancellations.addEnded(endedJobs(sent, answer))
     // Jobs start in the order in which they were fetched. Answers that arrive together may be read in any order.

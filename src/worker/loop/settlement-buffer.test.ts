@@ -91,6 +91,34 @@ test('a settlement with the answer `unknown` is sent again unchanged, however of
   expect(codes).toEqual([])
 })
 
+test('what is unreachable is sent again later, with its start, and does not count as a failure of the call', () => {
+  const { buffer, codes } = begin()
+  const starts: (readonly boolean[])[] = []
+  buffer.addStart([{ queue: 'default', ticket: 'a', effects: [] }], (are) => void starts.push(are))
+  buffer.add(done('b'), ['b'])
+  buffer.add(done('c'), ['c'])
+  const sent = buffer.drain()
+  expect(buffer.applyAnswer(sent, { ...answer('unreachable', 'ok'), started: ['unreachable'] })).toBe(true)
+  expect([buffer.isEmpty, buffer.hasPostponed, starts.length]).toEqual([true, true, 0])
+  buffer.add(done('d'), ['d'])
+  buffer.resume()
+  const again = buffer.drain()
+  expect([...again.started.keys()]).toEqual(['a'])
+  expect(again.ended.map(({ jids }) => jids)).toEqual([['b'], ['d']])
+  buffer.applyAnswer(again, { ...answer('ok', 'ok'), started: ['ok'] })
+  expect([buffer.isEmpty, buffer.hasPostponed]).toEqual([true, false])
+  expect([starts, codes]).toEqual([[[false]], []])
+})
+
+test('jobs of a part of the store that is unreachable are lost with the lease', () => {
+  const { buffer, abouts } = begin()
+  buffer.add(done('a'), ['a'])
+  buffer.applyAnswer(buffer.drain(), answer('unreachable'))
+  buffer.clear()
+  expect(abouts).toEqual([{ jid: 'a', ticket: 'a' }])
+  expect([buffer.isEmpty, buffer.hasPostponed]).toEqual([true, false])
+})
+
 test('a retry that the store refuses five times goes to the dead set, and its row is an error', () => {
   const { buffer } = begin()
   buffer.add({ ...done('a', retry), effects: [{ ...changed, status: 'enqueued', messages }] }, ['a'])

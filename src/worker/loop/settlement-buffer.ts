@@ -35,6 +35,8 @@ export class SettlementBuffer {
   #records: RecordEffect[] = []
   /** Whether the events must be sent even if nothing else is. */
   #areRecordsDue = false
+  /** What belongs to a part of the store that can't be reached; `resume` adds it to the next call. */
+  #postponed = { started: new Map<string, readonly Started[]>(), ended: [] as Ended[] }
   readonly #onStart = new Map<string, OnStart>()
   /** How often the store refused a settlement, by ticket. */
   readonly #refusals = new Map<string, number>()
@@ -45,6 +47,17 @@ export class SettlementBuffer {
 
   get isEmpty(): boolean {
     return this.#ended.length + this.#started.size === 0 && !this.#areRecordsDue
+  }
+
+  get hasPostponed(): boolean {
+    return this.#postponed.ended.length + this.#postponed.started.size > 0
+  }
+
+  /** Adds what was postponed to the next call, before everything that was added since. */
+  resume(): void {
+    const { started, ended } = this.#postponed
+    this.#postponed = { started: new Map(), ended: [] }
+    this.restore({ started, ended, records: [] })
   }
 
   /**
@@ -73,7 +86,7 @@ export class SettlementBuffer {
 
   /** Removes a start that was not sent yet. Returns false when there is none. */
   withdrawStart(ticket: string): boolean {
-    const isUnsent = this.#started.delete(ticket)
+    const isUnsent = this.#started.delete(ticket) || this.#postponed.started.delete(ticket)
     if (isUnsent) this.#onStart.delete(ticket)
     return isUnsent
   }
@@ -107,19 +120,29 @@ export class SettlementBuffer {
     for (const [ticket, some] of started) if (!this.#started.has(ticket)) this.#started.set(ticket, some)
   }
 
-  /** Applies the store's answer to what was sent. Returns false when a settlement has to be sent again. */
+  /**
+   * Applies the store's answer to what was sent. Returns false when a settlement has to be sent again. What is unreachable is
+   * postponed.
+   */
   applyAnswer({ started, ended }: Drained, answer: SettleAndFetchAnswer): boolean {
     let at = 0
-    for (const [ticket, { length }] of started) {
-      this.#onStart.get(ticket)?.(answer.started.slice(at, at + length).map((one) => one === 'superseded'))
+    for (const [ticket, some] of started) {
+      const answers = answer.started.slice(at, at + some.length)
+      at += some.length
+      if (answers.includes('unreachable')) {
+        this.#postponed.started.set(ticket, some)
+        continue
+      }
+      this.#onStart.get(ticket)?.(answers.map((one) => one === 'superseded'))
       this.#onStart.delete(ticket)
-      at += length
     }
     let applied = true
     for (let i = 0; i < ended.length; i++) {
       const { settlement, jids, attempt } = ended[i] as Ended
       if (answer.settled[i] === 'fenced') this.reportLostOne(settlement.ticket, jidOf(ended[i] as Ended))
-      if (answer.settled[i] === 'unknown') {
+      if (answer.settled[i] === 'unreachable') {
+        this.#postponed.ended.push(ended[i] as Ended)
+      } else if (answer.settled[i] === 'unknown') {
         applied = false
         this.add(settlement, jids, attempt)
       } else if (answer.settled[i] === 'error') {
@@ -134,6 +157,7 @@ export class SettlementBuffer {
 
   /** Drops everything: the owner's jobs belong to other workers now. */
   clear(): void {
+    this.resume()
     this.reportLost(this.drain())
     this.clearStartCallbacks()
   }

@@ -1,0 +1,81 @@
+/** Jobs that were fetched for a step or a wait which has ended without them: the next step of their owner returns them. */
+
+import { isUnreachable } from '../../job/errors.ts'
+import { baseQueue } from '../../job/priority.ts'
+import type { FetchedJob } from '../contract.ts'
+
+/** Jobs that no step returns within this time go back to their queues: their owner may be busy for long. */
+const REQUEUE_MS = 2000
+
+export class SavedJobs {
+  readonly #byOwner = new Map<string, FetchedJob[]>()
+  /** The waits for jobs, by owner. */
+  readonly #waits = new Map<string, Set<AbortController>>()
+  readonly #requeue: (owner: string, jobs: readonly FetchedJob[]) => Promise<void>
+
+  /** `requeue` puts jobs back to the front of their queues. It is called again while a shard can't be reached. */
+  constructor(requeue: (owner: string, jobs: readonly FetchedJob[]) => Promise<void>) {
+    this.#requeue = requeue
+  }
+
+  /** Saves jobs, and ends the waits of their owner. */
+  add(owner: string, jobs: readonly FetchedJob[]): void {
+    if (jobs.length === 0) return
+    this.#byOwner.set(owner, [...(this.#byOwner.get(owner) ?? []), ...jobs])
+    for (const wait of this.#waits.get(owner) ?? []) wait.abort('saved')
+    setTimeout(() => this.#requeueLeft(owner, new Set(jobs)), REQUEUE_MS).unref()
+  }
+
+  has(owner: string, queues: readonly string[]): boolean {
+    return this.#byOwner.get(owner)?.some(({ queue }) => queues.includes(baseQueue(queue))) ?? false
+  }
+
+  /** Removes and returns at most `n` jobs of these queues. */
+  shift(owner: string, queues: readonly string[], n: number): FetchedJob[] {
+    if (!this.has(owner, queues)) return []
+    const jobs = this.#byOwner.get(owner) as FetchedJob[]
+    const wanted = jobs.filter(({ queue }) => queues.includes(baseQueue(queue))).slice(0, n)
+    this.#remove(owner, new Set(wanted))
+    return wanted
+  }
+
+  /** Runs a wait for jobs; `signal` aborts when there are saved ones. */
+  async during<T>(owner: string, wait: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const controller = new AbortController()
+    const waits = this.#waits.get(owner) ?? new Set()
+    this.#waits.set(owner, waits.add(controller))
+    try {
+      return await wait(controller.signal)
+    } finally {
+      waits.delete(controller)
+      if (waits.size === 0) this.#waits.delete(owner)
+    }
+  }
+
+  /** Removes the jobs of an owner that has lost its lease. */
+  delete(owner: string): void {
+    this.#byOwner.delete(owner)
+  }
+
+  #remove(owner: string, jobs: ReadonlySet<FetchedJob>): void {
+    const left = this.#byOwner.get(owner)?.filter((job) => !jobs.has(job)) ?? []
+    if (left.length > 0) this.#byOwner.set(owner, left)
+    else this.#byOwner.delete(owner)
+  }
+
+  async #requeueLeft(owner: string, some: ReadonlySet<FetchedJob>): Promise<void> {
+    const jobs = this.#byOwner.get(owner)?.filter((job) => some.has(job)) ?? []
+    if (jobs.length === 0) return
+    // From now on no step returns them, because the call may be carried out late.
+    this.#remove(owner, some)
+    await this.#requeueUntilDone(owner, jobs)
+  }
+
+  async #requeueUntilDone(owner: string, jobs: readonly FetchedJob[]): Promise<void> {
+    try {
+      await this.#requeue(owner, jobs)
+    } catch (thrown) {
+      if (isUnreachable(thrown)) setTimeout(() => this.#requeueUntilDone(owner, jobs), REQUEUE_MS).unref()
+    }
+  }
+}
