@@ -10,7 +10,7 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** A description of each variable, by its name. An empty variable counts as not set. */
 export const VARIABLES = {
-  HIGHKIQ_URL: 'store URL; overrides the next two',
+  HIGHKIQ_URL: 'store URL, or the URLs of shards, separated by spaces; overrides the next two',
   REDIS_PROVIDER: 'the *name* of the variable that holds the store URL, such as `REDISTOGO_URL`',
   REDIS_URL: 'store URL, as in Sidekiq',
   HIGHKIQ_SQLITE_DRIVER: 'SQLite driver: `node` or `libsql`',

@@ -6,6 +6,7 @@ test.each<HighkiqOptions>([
   { logger: console, strictArgs: false, wire: 7, maxRetries: 0, dead: { max: 0 }, maxArgsBytes: { refuse: 1000 } },
   { wire: { sidekiq: 7, json: '2.16' }, dead: { seconds: 60 }, maxArgsBytes: {} },
   { clock: { now: () => 5 }, random: () => 0.5, files: [new URL('file:///jobs.ts'), 'file:///more.ts'] },
+  { shards: ['redis://a', 'redis://b'] },
   { maxIterationRuntime: Number.POSITIVE_INFINITY, loggedJobAttributes: [], namespace: '' },
 ])('%o is fine', (options) => {
   expect(() => checkAppOptions(options)).not.toThrow()
@@ -13,6 +14,21 @@ test.each<HighkiqOptions>([
 
 test.each([
   [{ url: 5 }, 'url must be a string that is not empty (got 5)'],
+  [
+    { shards: 'redis://a redis://b' },
+    "new Highkiq: shards must be an array of two or more different store URLs, such as ['redis://a:6379', 'redis://b:6379'] (got \"redis://a redis://b\")",
+  ],
+  [{ shards: ['redis://a'] }, 'shards must be an array of two or more different store URLs,'],
+  [{ shards: ['redis://a', 'redis://a'] }, 'shards must be an array of two or more different store URLs,'],
+  [{ shards: ['redis://a', 5] }, 'shards must be an array of two or more different store URLs,'],
+  [
+    { shards: ['redis://a', 'redis://b'], url: 'redis://c' },
+    'new Highkiq: shards and url exclude each other: leave one of them out',
+  ],
+  [
+    { shards: ['redis://a', 'redis://b'], store: {} },
+    'new Highkiq: shards and store exclude each other: leave one of them out',
+  ],
   [{ logger: 5 }, 'logger must be an object with debug, info, warn and error, as pino or console (got 5)'],
   [
     { logger: { info() {}, error() {} } },

@@ -21,9 +21,15 @@ export type { RedisClientOptions } from '../store/open.ts'
 export interface HighkiqOptions {
   /**
    * `sqlite:PATH`, `sqlite::memory:`, `redis://…`, `rediss://…`, `redis+sentinel://…` or `redis+cluster://…`; default
-   * HIGHKIQ_URL, else what REDIS_PROVIDER names, else REDIS_URL, else `sqlite:highkiq.db`.
+   * HIGHKIQ_URL, else what REDIS_PROVIDER names, else REDIS_URL, else `sqlite:highkiq.db`. Several URLs, separated by spaces, are
+   * those of `shards`.
    */
   url?: string
+  /**
+   * The URLs of several stores that together are the store, instead of `url`: `['redis://a:6379', 'redis://b:6379']`. Name all of
+   * them in each process, always in the same order. Their number can't change.
+   */
+  shards?: readonly string[]
   /** An open store, instead of `url`. */
   store?: Store
   /** On Redis: a prefix of every key, followed by a colon. */
@@ -103,6 +109,7 @@ const LOGGER = 'an object with debug, info, warn and error, as pino or console'
 
 const OPTIONS: Record<keyof HighkiqOptions, OptionKind> = {
   url: 'text',
+  shards: [isShards, "an array of two or more different store URLs, such as ['redis://a:6379', 'redis://b:6379']"],
   store: 'object',
   namespace: [(value) => typeof value === 'string', 'a string'],
   redisTimeout: null,
@@ -150,6 +157,9 @@ export function checkAppOptions(options: HighkiqOptions): void {
     keepFinished: 'defaultJobOptions: { keepFinished }',
   })
   const { logger, dead, maxArgsBytes, encryption, events, defaultJobOptions, publicUrl, queues = {} } = options
+  const other = (['url', 'store'] as const).find((name) => options[name] !== undefined)
+  if (options.shards !== undefined && other)
+    throw invalidOption(`new Highkiq: shards and ${other} exclude each other: leave one of them out`)
   const missing = logger ? missingMethods(logger) : []
   if (missing.length > 0) {
     throw invalidOption(`new Highkiq: logger must be ${LOGGER} (it has no ${missing.join(', ')})`)
@@ -223,6 +233,11 @@ function isWire(value: unknown): boolean {
   const { sidekiq, json, ...others } = value
   const isVersion = json === undefined || (typeof json === 'string' && /^\d+\.\d+(\.|$)/.test(json))
   return isSidekiq(sidekiq) && isVersion && Object.keys(others).length === 0
+}
+
+function isShards(value: unknown): boolean {
+  const isUrl = (one: unknown) => typeof one === 'string' && one !== ''
+  return Array.isArray(value) && value.every(isUrl) && value.length > 1 && new Set(value).size === value.length
 }
 
 function isPublicUrl(value: unknown): boolean {

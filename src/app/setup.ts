@@ -42,8 +42,8 @@ export class Setup {
   get store(): Store {
     if (this.#refusal !== undefined) throw new HighkiqError('STORE_UNUSABLE', this.#refusal)
     if (this.#store) return this.#store
-    const { store, url, events } = this.options
-    this.#store = store ?? this.open(url ?? storeUrl() ?? 'sqlite:highkiq.db')
+    const { store, url, shards, events } = this.options
+    this.#store = store ?? this.open(url ?? shards ?? storeUrl() ?? 'sqlite:highkiq.db')
     if (events?.keep !== undefined) recordingOf(this.#store, () => this.now()).keep(events.keep)
     return this.#store
   }
@@ -123,7 +123,7 @@ export class Setup {
     Object.assign(this.custom, custom)
   }
 
-  open(url: string): Store {
+  open(url: string | readonly string[]): Store {
     const { namespace, redisTimeout, waitForReplicas, redis, wire } = this.options
     const settings = { namespace, redisTimeout, waitForReplicas, redis, wire: wire && sidekiqOf(wire) }
     // The URL of the store, unlike the given one, has no password.

@@ -29,7 +29,7 @@ export function withAppOptions(command: Command): Command {
     .option('-r, --require <file>', 'file that exports the app (.ts, .mts, .js, .mjs); can be repeated', collect)
     .option(
       '--url <url>',
-      "store: sqlite:highkiq.db, redis://localhost:6379 … (default: the app's, HIGHKIQ_URL, REDIS_URL)",
+      "store: sqlite:highkiq.db, redis://localhost:6379 …; several, separated by spaces, are shards (default: the app's, HIGHKIQ_URL, REDIS_URL)",
     )
     .option('-v, --verbose', 'log at debug level and show stacks of errors')
 }
@@ -88,7 +88,7 @@ function unloadedJobs({ require: files, url }: AppOptions): string | undefined {
 
 /** @throws CliError if the store is a file that does not exist. `named` says what may name the wrong store. */
 export function checkStoreExists(hq: Highkiq, options: AppOptions, named = '--url or HIGHKIQ_URL'): void {
-  const path = /^sqlite:(.+)$/s.exec(hq.store.url)?.[1]
+  const path = hq.store.isSharded ? undefined : /^sqlite:(.+)$/s.exec(hq.store.url)?.[1]
   if (!path || path === ':memory:' || existsSync(path)) return
   const jobs = unloadedJobs(options)
   const why = jobs

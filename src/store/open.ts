@@ -63,12 +63,17 @@ export function registerStore(scheme: string, open: OpenStore): void {
  * - `redis://host:port/database`, `rediss://…`, `redis+sentinel://…`, `redis+cluster://…`: see readRedisUrl
  * - `sqlite:PATH`, `sqlite::memory:` – options: `?synchronous=full|normal` (full), `driver=node|libsql`, `maxMegabytes=N`
  * - the schemes of `registerStore`
+ * - several URLs, as an array or separated by spaces: the shards of one store
  *
  * @throws UNKNOWN_STORE, INVALID_OPTION
  */
-export function openStore(url: string, settings: StoreSettings = {}): Store {
+export function openStore(url: string | readonly string[], settings: StoreSettings = {}): Store {
+  if (typeof url !== 'string') return openShards(url, settings)
   const urls = shardUrls(url)
-  if (urls.length > 1) return openShards(urls, settings)
+  return urls.length > 1 ? openShards(urls, settings) : openOne(url, settings)
+}
+
+function openOne(url: string, settings: StoreSettings): Store {
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(url)?.[1]?.toLowerCase()
   const open = scheme === undefined ? undefined : registered.get(scheme)
   if (open) return open(url, settings)
@@ -84,7 +89,7 @@ function shardUrls(text: string): string[] {
 }
 
 function openShards(urls: readonly string[], settings: StoreSettings): Store {
-  const stores = urls.map((url) => openStore(url, settings))
+  const stores = urls.map((url) => openOne(url, settings))
   const twice = stores.find(({ url }, i) => stores.findIndex((other) => other.url === url) !== i)
   if (!twice) return new ShardedStore(stores)
   throw invalidOption(`each shard must be another store, and ${twice.url} is named twice: remove one of them`)

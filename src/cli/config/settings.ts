@@ -132,7 +132,8 @@ const TABLE = {
     read: word(String),
   },
   url: {
-    about: 'store: sqlite:highkiq.db, redis://localhost:6379 …; overrides the URL in the app',
+    about:
+      'store: sqlite:highkiq.db, redis://localhost:6379 …; several, separated by spaces, are shards; overrides the URL in the app',
     usual: "the app's, else HIGHKIQ_URL, else REDIS_URL, else sqlite:highkiq.db",
     flags: '--url <url>',
     variable: undefined,
