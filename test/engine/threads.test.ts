@@ -78,18 +78,20 @@ test('while a handler keeps its thread busy, others run in the main thread and i
   const t = bench()
   const ran = new Collector<number>()
   t.hq.job('Quick', (_ctx, n: number) => ran.add(n))
-  const jid = await push(t, 'Endless', 3000)
-  await t.work()
-  await logged(t, 'began')
+  const jid = await push(t, 'Polite')
+  const worker = await t.work()
+  const [began] = await logged(t, 'began')
   for (let n = 1; n <= 5; n++) {
     await push(t, 'Quick', n)
     await ran.atLeast(n)
   }
   const add = await push(t, 'Add', 1, 2)
-  expect(await t.hq.result(add)).toMatchObject({ sum: 3 })
+  const { sum, threadId } = await t.hq.result<{ sum: number; threadId: number }>(add)
+  expect(sum).toBe(3)
+  expect(threadId).not.toBe(began?.threadId)
   await expect(t.hq.result(jid, { timeout: 0 })).rejects.toMatchObject({ code: 'NO_RESULT' })
-  const { threadId } = await t.hq.result<{ threadId: number }>(add)
-  expect(await t.hq.result(jid)).not.toBe(threadId)
+  await worker.stop()
+  expect(await t.hq.result(jid)).toBe('broke off')
 })
 
 test('a thread is used again for the next job', async () => {
