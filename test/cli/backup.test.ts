@@ -92,6 +92,21 @@ describe('on SQLite', () => {
   })
 })
 
+test('commands for one store refuse shards, and name a file of a shard that does not exist', async ({ folder }) => {
+  const files = ['a', 'b'].map((name) => `sqlite:${folder.at(name)}.db`)
+  const missing = await runHere(['queues', '--url', files.join(' ')])
+  expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining(`${folder.at('a.db')} does not exist`)])
+  expect((await runHere(['migrate', '--url', files.join(' ')])).code).toBe(0)
+  expect((await runHere(['queues', '--url', files.join(' ')])).stdout).toBe('no queues\n')
+  for (const command of [
+    ['backup', folder.at('copy.db')],
+    ['migrate', '--dry-run'],
+  ]) {
+    const { code, stderr } = await runHere([...command, '--url', files.join(' ')])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('are the shards of one store')])
+  }
+})
+
 onRedis('on Redis', () => {
   test('is refused, and the error names the tools of the server', async () => {
     const server = await emptyServer()

@@ -30,6 +30,9 @@ export function register(program: Command): void {
 }
 
 async function backUp({ store }: Highkiq, file: string, json: boolean | undefined): Promise<void> {
+  if (store.isSharded) {
+    throw new CliError(`${store.url} are the shards of one store: back up each of them, named by --url`, 2)
+  }
   if (!store.backUp) {
     const tools = 'pg_dump for PostgreSQL, BGSAVE and a copy of its files for Redis'
     throw new CliError(`${store.url} is not a SQLite file: back it up with the tools of its server (${tools})`, 2)

@@ -31,6 +31,9 @@ export function register(program: Command): void {
 }
 
 async function migrate({ store }: Highkiq, { dryRun, json }: MigrateOptions): Promise<void> {
+  if (dryRun && store.isSharded) {
+    throw new CliError(`${store.url} are the shards of one store: use --dry-run with each of them, named by --url`, 2)
+  }
   const plan = await store.planMigration?.()
   if (!plan && dryRun) throw new CliError(`the store ${store.url} can't tell what it would do: leave out --dry-run`, 2)
   if (!dryRun) await store.open()
