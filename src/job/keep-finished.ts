@@ -23,10 +23,16 @@ export interface FinishedLimits {
 /** A job of a task is not kept: its task keeps an event for it. */
 export interface FinishedRules extends FinishedLimits {
   keeps(own: KeepFinished | undefined, queue: string): boolean
+  /** Counts a job that is kept. */
+  noteKept(): void
+  /** Called when many jobs were kept since the last call, so that the oldest are removed before the next usual time. */
+  onManyKept?: () => void
 }
 
 const DEFAULTS = { for: '1h', max: 10_000 }
 const MOST_SECONDS = 1e9
+/** `onManyKept` is called when half of `max` were kept, and at least this many. */
+const MANY = 1000
 
 /** @throws INVALID_OPTION */
 export function checkKeepFinished(where: string, value: unknown): void {
@@ -54,11 +60,20 @@ export function finishedRules(
 ): FinishedRules | undefined {
   const all = [app, ...ofQueue.values(), ...others].flatMap((value) => (value ? [limitsOf(value)] : []))
   if (all.length === 0) return undefined
-  return {
+  const max = Math.max(...all.map((one) => one.max))
+  let kept = 0
+  const rules: FinishedRules = {
     seconds: Math.max(...all.map((one) => one.seconds)),
-    max: Math.max(...all.map(({ max }) => max)),
+    max,
     keeps: (own, queue) => (own ?? ofQueue.get(queue) ?? app ?? false) !== false,
+    noteKept() {
+      kept++
+      if (kept < Math.max(max / 2, MANY)) return
+      kept = 0
+      rules.onManyKept?.()
+    },
   }
+  return rules
 }
 
 function limitsOf(value: true | KeepFinishedOptions): FinishedLimits {

@@ -1,6 +1,9 @@
-/** Removes the oldest finished jobs. One worker at a time does it, of those that keep finished jobs. */
+/**
+ * Removes the oldest finished jobs. One worker at a time does it, of those that keep finished jobs: every two seconds, and when it
+ * has kept many. So the set stays small, and the store uses the same memory again.
+ */
 
-import type { FinishedLimits } from '../../job/keep-finished.ts'
+import type { FinishedRules } from '../../job/keep-finished.ts'
 import { LeaderLock, Periodic } from '../background-service.ts'
 import type { Engine } from '../engine.ts'
 
@@ -9,15 +12,18 @@ const EVERY_MS = 2000
 
 export class FinishedTrimmer extends Periodic {
   readonly #engine: Pick<Engine, 'store' | 'now'>
-  readonly #limits: FinishedLimits
+  readonly #limits: FinishedRules
   readonly #lock: LeaderLock
 
-  constructor({ store, now, report }: Pick<Engine, 'store' | 'now' | 'report'>, limits: FinishedLimits) {
+  constructor({ store, now, report }: Pick<Engine, 'store' | 'now' | 'report'>, limits: FinishedRules) {
     const lock = new LeaderLock(() => store, 'finished-jobs', { seconds: LOCK_SECONDS, renewMs: EVERY_MS / 2 })
     super(report, { during: 'removing old finished jobs', everyMs: EVERY_MS, lock, runsWhenQuiet: true })
     this.#engine = { store, now }
     this.#limits = limits
     this.#lock = lock
+    limits.onManyKept = () => {
+      if (!this.isStopping) void this.runNow()
+    }
   }
 
   protected override async run(): Promise<void> {

@@ -11,39 +11,36 @@ import { type Attempt, ownMessages } from './attempt.ts'
 /** Returns where a job goes whose handler returned; null: it is not kept. */
 export function finishedEntry(engine: Engine, attempt: Attempt, result: unknown): Destination | null {
   const { definition, ctx, fetched, payload, startedAt } = attempt
-  if (ctx.task !== undefined || !engine.finished?.keeps(definition?.own?.keepFinished, baseQueue(fetched.queue))) {
-    return null
-  }
-  const messages = ownMessages(attempt)
-  const members: Members = {
-    hk_started: String(startedAt),
-    hk_result: resultText(result).text,
-    hk_progress: ctx.progressed && JSON.stringify(ctx.progressed),
-  }
-  if (messages) members.hk_messages = stringifyJson(messages)
+  const { finished } = engine
+  if (ctx.task !== undefined || !finished?.keeps(definition?.own?.keepFinished, baseQueue(fetched.queue))) return null
+  finished.noteKept()
+  const { text: stored } = resultText(result)
+  const progress = ctx.progressed && JSON.stringify(ctx.progressed)
+  const ownOnes = ownMessages(attempt)
+  const messages = ownOnes && stringifyJson(ownOnes)
   const { text } = fetched
   const score = engine.now() / 1000
-  const areNew = text.endsWith('}') && !hasAny(payload, members)
-  return areNew
-    ? { to: 'finished', text, members: joined(members), score }
-    : { to: 'finished', text: editMembers(text, members), score }
-}
-
-/** Members of a finished job: their values as JSON, or undefined where the job gets none. */
-type Members = Record<'hk_started' | 'hk_result' | 'hk_progress', string | undefined> & { hk_messages?: string }
-
-/** Returns whether a job has one of the members already. */
-function hasAny({ hk_started, hk_result, hk_progress, hk_messages }: Payload, members: Members): boolean {
-  if (hk_started !== undefined || hk_result !== undefined || hk_progress !== undefined) return true
-  return hk_messages !== undefined && members.hk_messages !== undefined
-}
-
-/** Returns members to append to a text. The values are JSON. */
-function joined(members: Members): string {
-  let text = ''
-  for (const name in members) {
-    const value = members[name as keyof Members]
-    if (value !== undefined) text += `,"${name}":${value}`
+  if (!text.endsWith('}') || hasAny(payload, messages !== undefined)) {
+    const edits = { hk_started: String(startedAt), hk_result: stored, hk_progress: progress }
+    return { to: 'finished', text: editMembers(text, messages ? { ...edits, hk_messages: messages } : edits), score }
   }
-  return text
+  let members = startOf(startedAt)
+  if (stored !== undefined) members += `,"hk_result":${stored}`
+  if (progress !== undefined) members += `,"hk_progress":${progress}`
+  if (messages !== undefined) members += `,"hk_messages":${messages}`
+  return { to: 'finished', text, members, score }
+}
+
+/** Returns whether a job has one of the members that it gets now. */
+function hasAny({ hk_started, hk_result, hk_progress, hk_messages }: Payload, getsMessages: boolean): boolean {
+  if (hk_started !== undefined || hk_result !== undefined || hk_progress !== undefined) return true
+  return getsMessages && hk_messages !== undefined
+}
+
+/** The last start that `startOf` was asked for. Many jobs start in the same millisecond. */
+let lastStart = { at: Number.NaN, member: '' }
+
+function startOf(at: number): string {
+  if (at !== lastStart.at) lastStart = { at, member: `,"hk_started":${at}` }
+  return lastStart.member
 }

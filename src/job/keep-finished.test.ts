@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest'
+import { type FinishedRules, finishedRules } from './keep-finished.ts'
+
+test.each([
+  [{ max: 4000 }, 2000],
+  [{ max: 20 }, 1000],
+])('after every half of the limit, and at least a thousand kept jobs, the oldest are removed (%j)', (option, many) => {
+  const rules = finishedRules(option, new Map(), []) as FinishedRules
+  let calls = 0
+  rules.onManyKept = () => calls++
+  for (let n = 1; n <= 2 * many; n++) {
+    rules.noteKept()
+    expect(calls).toBe(Math.floor(n / many))
+  }
+})
