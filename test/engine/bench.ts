@@ -118,6 +118,14 @@ let databases = 0
 /** Returns the URL of an empty store that is ready; see postgres.setup.ts. */
 export const databasesOfPostgres = { next: (): string | undefined => undefined }
 
+/** Returns a job for each of so many queues, `q0` and so on, as the store takes them. */
+export function jobsOfQueues(queues: number) {
+  return Array.from({ length: queues }, (_, n) => {
+    const [queue, jid] = [`q${n}`, `jid-of-${n}`]
+    return { to: 'queue', queue, text: JSON.stringify({ class: 'Other', args: [n], queue, jid }), end: 'back' } as const
+  })
+}
+
 /** The URL of an empty store of its own, where the suite runs on a server of Redis or PostgreSQL; else undefined. */
 export function database(): string | undefined {
   const { HIGHKIQ_TEST_REDIS: redis, HIGHKIQ_TEST_POSTGRES: postgres } = process.env

@@ -2,7 +2,7 @@ import { BusinessFailure, Highkiq, type Payload, Snooze } from 'highkiq'
 import { expect, test, vi } from 'vitest'
 import type { FetchedJob } from '#dist/store/contract.js'
 import { withReplaced } from '../replaced-store.ts'
-import { type Bench, bench, Child, Collector, gate, promptly, until } from './bench.ts'
+import { type Bench, bench, Child, Collector, gate, jobsOfQueues, promptly, until } from './bench.ts'
 import { Blocker } from './blocker.ts'
 
 /** A job that runs until it is told to end. */
@@ -83,13 +83,12 @@ test('a running job is cancelled beside 600 queues with a few calls of the store
   const running = (await J.performAsync('a')) as string
   await t.work()
   await began.atLeast(1)
-  const pushes = Array.from({ length: 600 }, (_, n) => ({ class: 'Other', args: [n], queue: `q${n}` }))
-  const jids = (await Promise.all(pushes.map((push) => t.hq.push(push)))) as string[]
+  await t.hq.store.jobs.push(jobsOfQueues(600), t.clock.now())
   const { search } = t.hq.store
   const [short, long] = [vi.spyOn(search, 'scanQueues'), vi.spyOn(search, 'scanQueue')]
   expect(await t.hq.cancel(running)).toBe('signalled')
   expect([short.mock.calls.map(([, needle]) => needle), long.mock.calls.length]).toEqual([[running, running], 0])
-  expect(await t.hq.cancel(jids[599] as string)).toBe('removed')
+  expect(await t.hq.cancel('jid-of-599')).toBe('removed')
   expect(long).not.toHaveBeenCalled()
   await until(async () => (await t.hq.store.metrics.totals()).processed === 1)
   expect(await t.hq.store.metrics.totals()).toMatchObject({ ...nothing, processed: 1, enqueued: 599 })

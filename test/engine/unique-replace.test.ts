@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { type Bench, bench, Collector, gate, until } from './bench.ts'
+import { type Bench, bench, Collector, gate, jobsOfQueues, until } from './bench.ts'
 
 /** A job of which one is stored for each user; a push while it waits replaces its second argument. */
 function saveJob({ hq }: Bench, onConflict: 'replace' | 'debounce', options: object = {}) {
@@ -90,8 +90,7 @@ test.each(['replace', 'debounce'] as const)(
 
 test('replace: a job in one of 600 queues is found with a few calls of the store', async () => {
   const t = bench()
-  const pushes = Array.from({ length: 600 }, (_, n) => ({ class: 'Other', args: [n], queue: `q${n}` }))
-  await Promise.all(pushes.map((push) => t.hq.push(push)))
+  await t.hq.store.jobs.push(jobsOfQueues(600), t.clock.now())
   const { Save } = saveJob(t, 'replace', { queue: 'zz' })
   const jid = await Save.performAsync(1, 'a')
   const { search } = t.hq.store
