@@ -104,7 +104,7 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL' | 'on shar
           'large-batches',
         ],
         ...['limits', 'limits-paused', 'max-length', 'prefetch', 'priority', 'push', 'resize', 'set-limits'],
-        ...['shared-limits', 'stop', 'unique', 'work'],
+        ...['process', 'shared-limits', 'stop', 'unique', 'work'],
       ],
     },
   },
