@@ -48,6 +48,19 @@ test('the jobs that a dead owner had on each shard are found', async () => {
   expect(await store.workers.orphaned(1)).toHaveLength(1)
 })
 
+test('an owner whose lease was claimed on one shard has lost it, although the other one renews it', async () => {
+  const store = await shards()
+  expect(await store.workers.renew(OWNER, 30)).toBe(true)
+  const again = await shards()
+  const [first] = again.url.split(' ')
+  const one = openStore(first as string)
+  onTestFinished(() => one.close())
+  await one.open()
+  expect(await one.workers.claim(OWNER)).toBe(true)
+  // The first renewal of this process: those before were of the lease thread.
+  expect(await again.workers.renew(OWNER, 30)).toBe(false)
+})
+
 test('a job that waits for a limit of another shard asks for room at most once a second', async () => {
   const store = await shards()
   const name = ['a', 'b', 'c', 'd', 'e', 'f'].map((one) => `limit:${one}`).find((one) => crc32(one) % 4096 < 2048)

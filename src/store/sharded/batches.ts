@@ -78,8 +78,8 @@ function checkTogether(push: BatchPush, slot: number): void {
 }
 
 /**
- * Merges pages of several shards into one. A shard has not returned its batches behind its `next` yet, so only those up
- * to the first `next` are complete.
+ * Merges pages of several shards into one. A shard has not returned its batches after its `next` yet, so the merged
+ * page ends at the first `next` of all.
  */
 function mergedPage<Key extends object>(
   pages: readonly { items: (BatchRecord & Key)[]; next: Key | null }[],

@@ -2,12 +2,12 @@
 
 import { answeredWithin } from './reachability.ts'
 
-/** Nobody waits longer than this for a shard when others have answered. */
+/** How long a call of several shards waits for late ones after another one has answered. */
 export const LATE_MS = 250
 
 /**
- * Resolves with the outcomes of calls: of all, or of those that are known LATE_MS after the first one has succeeded. The outcome of a
- * late call is undefined.
+ * Resolves with the outcomes of calls: of all, or of those that are known LATE_MS after the first one has succeeded.
+ * The outcome of a late call is undefined.
  */
 export async function outcomesInTime<T>(
   calls: readonly Promise<T>[],

@@ -1,17 +1,20 @@
 /** Job sets. Each is on all shards, and an entry stays on its shard when it moves. */
 
 import type { Entry, JobSetStore, Store, Swap, SwapAnswer } from '../contract.ts'
+import { RepeatedCalls } from './repeated-calls.ts'
 import { byBytes, jidIn, merged, type Shards } from './shards.ts'
 
 export class ShardedJobSetStore implements JobSetStore {
   readonly #shards: Shards
+  readonly #due = new RepeatedCalls<Awaited<ReturnType<JobSetStore['due']>>>()
 
   constructor(shards: Shards) {
     this.#shards = shards
   }
 
   readonly due: JobSetStore['due'] = async (set, now, limit) => {
-    const found = (await this.#shards.inTime((store) => store.jobSets.due(set, now, limit))).map(({ answer }) => answer)
+    const answers = await this.#due.inTime(this.#shards, set, ({ jobSets }) => jobSets.due(set, now, limit))
+    const found = answers.map(({ answer }) => answer)
     const all = merged(
       found.map(({ entries }) => entries),
       compare,
@@ -49,7 +52,7 @@ export class ShardedJobSetStore implements JobSetStore {
 
   readonly page: JobSetStore['page'] = async (set, page) => {
     const read = (store: Store) => store.jobSets.page(set, page)
-    // Workers move the jobs of a limit on the shards that can be reached; a list of jobs must be complete.
+    // Of the jobs that wait for a limit, workers move those that they can reach. Any other list must be complete.
     const pages = set.startsWith('limited:')
       ? (await this.#shards.reachable(read)).map(({ answer }) => answer)
       : await this.#shards.each(read)

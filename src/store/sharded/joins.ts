@@ -3,7 +3,7 @@
 import type { JoinOptions } from '../contract.ts'
 import type { Shard, Shards } from './shards.ts'
 
-/** A join that failed is repeated after this time. */
+/** A join that failed is repeated after this time at the earliest. */
 const RETRY_MS = 1000
 
 interface Owner {
@@ -40,14 +40,19 @@ export class Joins {
   }
 
   /**
-   * Whether an owner of this process has joined a shard; if not, it joins now. True for an owner of another process, and during
-   * the join: then the shard knows.
+   * Whether an owner of this process has joined a shard; if not, it joins now. Also true for owners of other processes,
+   * and during `join`: then the shard itself checks the lease.
    */
   hasJoined(name: string, shard: Shard): boolean {
     const owner = this.#owners.get(name)
     if (!owner?.isReady || owner.joined.has(shard)) return true
     if (shard.reachability.isReachable) this.#joinOn(name, owner, shard).catch(() => {})
     return false
+  }
+
+  /** Whether an owner of this process has joined a shard. */
+  isJoined(name: string, shard: Shard): boolean {
+    return this.#owners.get(name)?.joined.has(shard) ?? false
   }
 
   /** Forgets an owner that has lost its lease, or has released it. */
@@ -62,7 +67,7 @@ export class Joins {
     joining.set(shard, call)
     call.then(
       () => {
-        // If the shard knows the owner, the answer to an earlier join was lost.
+        // Also if the answer is false: the shard knows the owner, because the answer to an earlier join was lost.
         joined.add(shard)
         joining.delete(shard)
       },

@@ -4,7 +4,7 @@ import { LATE_MS } from './in-time.ts'
 import { answeredWithin } from './reachability.ts'
 import type { Shard } from './shards.ts'
 
-/** Steps wait so long for a shard whose last answer was late. */
+/** How long a step waits for a shard whose last answer was late. */
 const SLOW_MS = 25
 
 export class LateCalls {
@@ -18,7 +18,7 @@ export class LateCalls {
     return this.#waiting.has(keyOf(owner, shard))
   }
 
-  /** Resolves with the outcome of a call; undefined if it is late. Then `onLate` gets the outcome. */
+  /** Resolves with the outcome of a call; undefined if it is late. Of a late call `onLate` gets the outcome. */
   async run<T>(
     owner: string,
     shard: Shard,

@@ -2,6 +2,7 @@
 
 import { type HighkiqError, isUnreachable } from '../../job/errors.ts'
 import {
+  type DueLimits,
   type Limit,
   type LimitAnswer,
   type LimitRequest,
@@ -11,18 +12,23 @@ import {
   type Store,
   withoutKey,
 } from '../contract.ts'
+import { RepeatedCalls } from './repeated-calls.ts'
 import type { Shard, Shards } from './shards.ts'
+import type { Slots } from './slots.ts'
 
-/** How often jobs that wait on another shard than the slots of their limit ask for room. */
+/** How often a job asks for room that waits on another shard than that of its limit. */
 const ELSEWHERE_MS = 1000
 /** A limit whose shard can't be reached has no room; its jobs are checked again after this time. */
 const UNREACHABLE_MS = 1000
 
 export class ShardedLimitStore implements LimitStore {
   readonly #shards: Shards
+  readonly #slots: Slots
+  readonly #due = new RepeatedCalls<DueLimits>()
 
-  constructor(shards: Shards) {
+  constructor(shards: Shards, slots: Slots) {
     this.#shards = shards
+    this.#slots = slots
   }
 
   // The keys of a limit are on different shards, so each shard stores the numbers that were set.
@@ -57,12 +63,12 @@ export class ShardedLimitStore implements LimitStore {
     return requests.map((request) => answers.get(request) as LimitAnswer)
   }
 
-  /** Acquires slots on one shard. They have no room while it can't be reached: only the jobs that need them wait. */
+  /** Acquires slots on one shard. While it can't be reached, they have no room: only the jobs that need them wait. */
   async #acquireOn(store: Store, owner: string, requests: readonly LimitRequest[]): Promise<LimitAnswer[]> {
     try {
       return await store.limits.acquire(owner, requests)
     } catch (thrown) {
-      // If the call was sent, the shard may have given slots.
+      // A call that was sent may have acquired slots, so its outcome is unknown.
       if (!isUnreachable(thrown) || (thrown as HighkiqError).details?.sent === true) throw thrown
       return requests.map(() => ({ over: 0, ms: UNREACHABLE_MS }))
     }
@@ -95,12 +101,12 @@ export class ShardedLimitStore implements LimitStore {
     return { over: null, ms, ...slotsOf() }
   }
 
-  readonly release: LimitStore['release'] = (slot) => this.#shards.of(slot.limit).store.limits.release(slot)
+  readonly release: LimitStore['release'] = (slot) => this.#slots.release(slot)
 
   readonly due: LimitStore['due'] = async (n) => {
-    const all = await this.#shards.inTime((store) => store.limits.due(n))
+    const all = await this.#due.inTime(this.#shards, '', ({ limits }) => limits.due(n))
     const rooms = new Map<string, number>()
-    // Another shard than that of a limit sees none of its slots in use, so it has no say when both have waiting jobs.
+    // Only the shard of a limit knows its used slots. So when several shards have waiting jobs, its answer counts.
     for (const isOwn of [false, true]) {
       for (const { shard, answer } of all) {
         const some = answer.limits.filter(({ name }) => (this.#shards.of(name) === shard) === isOwn)
@@ -114,7 +120,7 @@ export class ShardedLimitStore implements LimitStore {
     }
     const nexts = all.flatMap(({ answer }) => answer.nextMs ?? [])
     const limits = [...rooms].slice(0, n).map(([name, room]) => ({ name, room }))
-    // Those that are left out are due at once.
+    // Limits beyond `n` are due at once.
     return { limits, nextMs: rooms.size > n ? 0 : nexts.length > 0 ? Math.min(...nexts) : null }
   }
 

@@ -1,4 +1,4 @@
-/** A shard whose calls fail at once while it can't be reached. */
+/** The store of a shard, whose calls fail at once while it can't be reached. */
 
 import type { Store } from '../contract.ts'
 import type { CallKind, Reachability } from './reachability.ts'
@@ -17,7 +17,7 @@ const WAITS: ReadonlySet<string> = new Set([
 /** These do not call the shard. */
 const LOCAL: ReadonlySet<string> = new Set(['workers.renewer'])
 
-/** Returns the areas of a shard's store with `reachability` between them and their callers. */
+/** Returns a shard's store whose calls go through `reachability`. */
 export function observed(store: Store, reachability: Reachability): Store {
   const areas = Object.fromEntries(AREAS.map((area) => [area, observedArea(area, store[area], reachability)]))
   const { kind, url, maxConcurrentCalls } = store

@@ -39,7 +39,7 @@ export class ShardedOrderedStore implements OrderedStore {
     if (known) return known
     this.#updates.delete(owner)
     const groups = this.#shards.group(queues, (queue) => this.#shards.of(queue))
-    // An update that comes later than the others is returned by the next call.
+    // The next call returns an update that comes after this one has ended.
     let isOver = false
     const found = await this.#shards.race<ShardUpdate | undefined>(
       signal,

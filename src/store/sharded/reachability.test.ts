@@ -5,7 +5,7 @@ import { Reachability } from './reachability.ts'
 const gone = () => new HighkiqError('STORE_UNREACHABLE', 'redis://b: the connection was lost', { sent: true })
 const timeout = () => new HighkiqError('STORE_TIMEOUT', 'redis://b: no answer within 5 s', { sent: true })
 
-/** A shard whose checks end as `check` says. */
+/** Returns the reachability of a shard whose checks call `check`. */
 function begin(check: () => Promise<void> = async () => {}) {
   const shard = { check, checks: 0 }
   let reached = () => {}
@@ -84,7 +84,7 @@ test('a wrong shard is refused, also when it could not be reached first', async 
   await expect(reachability.call(async () => 1)).rejects.toBe(wrong)
 })
 
-test('a refusal of a shard that was reached before is an answer', async () => {
+test('a shard that was reached before and refuses its check counts as reachable', async () => {
   const { shard, reachability, reachedAgain } = begin()
   await reachability.verified()
   shard.check = reject(new HighkiqError('STORE_FULL', 'redis://b: its memory is used up'))

@@ -1,4 +1,4 @@
-/** Whether a shard can be reached. While it can't, each call fails at once, instead of after the timeout of the shard. */
+/** Knows whether a shard can be reached. While it can't, each call fails at once, and not only after a timeout. */
 
 import { causesOf, HighkiqError, hasCode, isUnreachable, messageOf, PushError } from '../../job/errors.ts'
 import { within } from '../../job/wait.ts'
@@ -9,7 +9,10 @@ const MAX_CHECK_MS = 1000
 /** A shard that does not answer a check within this time can't be reached. */
 const SILENT_MS = 1000
 
-/** `push`: rejects with a PushError. `wait`: a lost connection may be that of this call only, so the shard is checked first. */
+/**
+ * `push`: rejects with a PushError. `wait`: a lost connection may be that of this call only, so the shard is checked
+ * first.
+ */
 export type CallKind = 'call' | 'push' | 'wait'
 
 export interface ReachabilityOptions {
@@ -46,7 +49,7 @@ export class Reachability {
     return this.#failure === undefined
   }
 
-  /** Calls the shard, which was checked once before. @throws STORE_UNREACHABLE at once while it can't be reached */
+  /** Calls the shard; checks it before the first call. @throws STORE_UNREACHABLE at once while it can't be reached */
   call<T>(work: () => Promise<T>, kind: CallKind = 'call'): Promise<T> {
     if (this.#isVerified && this.isReachable) return this.#observed(work(), kind)
     return this.verified().then(
@@ -57,7 +60,10 @@ export class Reachability {
     )
   }
 
-  /** Resolves when the shard was reached once, and is the right one. @throws STORE_UNREACHABLE at once while it can't be reached */
+  /**
+   * Resolves when the shard was reached once, and is the right one.
+   * @throws STORE_UNREACHABLE at once while it can't be reached; STORE_UNUSABLE if it is another one
+   */
   async verified(): Promise<void> {
     if (this.#failure && !this.#isClosed) throw this.#failure
     this.#verifying ??= this.#options.check().then(
@@ -131,7 +137,7 @@ export class Reachability {
 
   #lost(error: object): void {
     if (this.#failure || this.#isClosed) return
-    // The calls that fail with this error are not sent.
+    // Later calls fail with this error before they are sent.
     const isKnown = (error as HighkiqError).details?.sent !== undefined
     const message = `${this.#options.name} can't be reached: ${messageOf(error)}`
     this.#failure = new HighkiqError('STORE_UNREACHABLE', message, isKnown ? { sent: false } : undefined, {
@@ -151,7 +157,7 @@ export class Reachability {
             this.#reached()
             return
           }
-          // It answers for the first time, and is the wrong one.
+          // This is its first answer: it is the wrong shard, or can't be used.
           if (answers) this.#failure = thrown
           this.#checkIn(Math.min(2 * ms, MAX_CHECK_MS))
         },
@@ -175,8 +181,8 @@ export class Reachability {
 }
 
 /**
- * Resolves with whether the work has ended within `ms`. After the event loop was blocked, the answers that arrived meanwhile are
- * read first. The work must not reject.
+ * Resolves with whether the work has ended within `ms`. After the event loop was blocked, the answers that arrived
+ * meanwhile are read first. The work must not reject.
  */
 export async function answeredWithin(ms: number, work: Promise<unknown>): Promise<boolean> {
   let isAnswered = false
@@ -191,7 +197,7 @@ function notPushed(thrown: unknown): unknown {
   return thrown instanceof HighkiqError ? new PushError(thrown.message, [], false, { cause: thrown }) : thrown
 }
 
-/** Returns the error of a check as that of a call that was not sent. */
+/** Returns the error of a check as the error of a call that was not sent, because the check came before the call. */
 function unsent(thrown: unknown): unknown {
   if (!(thrown instanceof HighkiqError) || thrown.details?.sent !== true) return thrown
   return new HighkiqError(thrown.code, thrown.message, { ...thrown.details, sent: false }, { cause: thrown.cause })

@@ -47,14 +47,17 @@ interface Owner {
 export class Renewals {
   readonly #shards: readonly Renew[]
   readonly #owners = new Map<string, Owner>()
+  readonly #isJoined: (name: string, index: number) => boolean
 
-  constructor(shards: readonly Renew[]) {
+  /** `isJoined` says whether an owner has joined a shard. The lease thread does not know it, but renews from the beginning. */
+  constructor(shards: readonly Renew[], isJoined: (name: string, index: number) => boolean = () => false) {
     this.#shards = shards
+    this.#isJoined = isJoined
   }
 
   /**
-   * Resolves with false when the owner has lost a lease that was renewed before: it may not have joined a shard that could not be
-   * reached. Leaves out shards that can't be reached; rejects if none can.
+   * Resolves with false when the owner has lost its lease on a shard that it had joined, or that had renewed it. Leaves out
+   * shards that can't be reached; rejects if none can.
    */
   async renew(name: string, seconds: number, isWanted: () => boolean = () => true): Promise<boolean> {
     const owner = this.#owners.get(name) ?? { renewed: new Set(), pending: new Map(), isLost: false }
@@ -62,12 +65,13 @@ export class Renewals {
     const calls = this.#shards.map((renew, index) => {
       const known = owner.pending.get(index)
       if (known) return known
+      const hadLease = owner.renewed.has(index) || this.#isJoined(name, index)
       const call = renew(name, seconds, isWanted).finally(() => owner.pending.delete(index))
       owner.pending.set(index, call)
       call.then(
         (isHeld) => {
           if (isHeld) owner.renewed.add(index)
-          else owner.isLost ||= owner.renewed.has(index)
+          else owner.isLost ||= hadLease || owner.renewed.has(index)
         },
         () => {},
       )

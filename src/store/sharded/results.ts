@@ -13,7 +13,7 @@ export class ShardedResultStore implements ResultStore {
   readonly remember: ResultStore['remember'] = (key, ...rest) =>
     this.#shards.of(key).store.results.remember(key, ...rest)
 
-  /** While the shard of the job can't be reached, another one keeps the result, so that the job does not hold its slot. */
+  /** While the shard of the job can't be reached, another one keeps the result, so that the worker need not wait. */
   readonly keep: ResultStore['keep'] = (jid, ...rest) => {
     const own = this.#shards.ofJob(jid)
     const shard = own.reachability.isReachable ? own : (this.#shards.reachableNow[0] ?? own)

@@ -1,6 +1,5 @@
-/** Jobs that were fetched for a step or a wait which has ended without them: the next step of their owner returns them. */
+/** Jobs that were fetched for a step or a wait that ended without them. The next step of their owner returns them. */
 
-import { isUnreachable } from '../../job/errors.ts'
 import { baseQueue } from '../../job/priority.ts'
 import type { FetchedJob } from '../contract.ts'
 
@@ -11,10 +10,10 @@ export class SavedJobs {
   readonly #byOwner = new Map<string, FetchedJob[]>()
   /** The waits for jobs, by owner. */
   readonly #waits = new Map<string, Set<AbortController>>()
-  readonly #requeue: (owner: string, jobs: readonly FetchedJob[]) => Promise<void>
+  readonly #requeue: (owner: string, jobs: readonly FetchedJob[]) => Promise<FetchedJob[]>
 
-  /** `requeue` puts jobs back to the front of their queues. It is called again while a shard can't be reached. */
-  constructor(requeue: (owner: string, jobs: readonly FetchedJob[]) => Promise<void>) {
+  /** `requeue` puts jobs back to the front of their queues. It is called again with the jobs that it returns. */
+  constructor(requeue: (owner: string, jobs: readonly FetchedJob[]) => Promise<FetchedJob[]>) {
     this.#requeue = requeue
   }
 
@@ -66,16 +65,13 @@ export class SavedJobs {
   async #requeueLeft(owner: string, some: ReadonlySet<FetchedJob>): Promise<void> {
     const jobs = this.#byOwner.get(owner)?.filter((job) => some.has(job)) ?? []
     if (jobs.length === 0) return
-    // From now on no step returns them, because the call may be carried out late.
+    // First remove them here: the store may apply the call late, and no step may return them then.
     this.#remove(owner, some)
     await this.#requeueUntilDone(owner, jobs)
   }
 
   async #requeueUntilDone(owner: string, jobs: readonly FetchedJob[]): Promise<void> {
-    try {
-      await this.#requeue(owner, jobs)
-    } catch (thrown) {
-      if (isUnreachable(thrown)) setTimeout(() => this.#requeueUntilDone(owner, jobs), REQUEUE_MS).unref()
-    }
+    const left = await this.#requeue(owner, jobs)
+    if (left.length > 0) setTimeout(() => this.#requeueUntilDone(owner, left), REQUEUE_MS).unref()
   }
 }

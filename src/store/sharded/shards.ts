@@ -24,7 +24,7 @@ const NUMBER = 'shard'
 /** Each key belongs to one of so many slots, and each slot to one shard. */
 export const SLOTS = 4096
 
-/** A wait asks a shard that can't be reached again after this time. */
+/** A wait on a shard that can't be reached is repeated after this time. */
 const ASK_AGAIN_MS = 1000
 
 const ID = /^[0-9a-f]{16}(?:[0-9a-f]{8})?$/
@@ -41,8 +41,8 @@ export function jidIn(text: string): string {
 }
 
 /**
- * Returns the key of the only shard on which a job may be stored: that of its batch, its task, its lock or its limit, so that the
- * store changes both in one step. Undefined for any other job.
+ * Returns the key whose shard must store a job: that of its batch, its task, its lock or its limit, so that the store
+ * changes both in one step. Undefined for any other job.
  */
 function homeOf(item: PushItem): string | undefined {
   for (const effect of item.effects ?? []) {
@@ -109,8 +109,8 @@ export class Shards {
   }
 
   /**
-   * Returns the shard to which a job is pushed. A job without a home is pushed to the shard of its jid, or to one of the others
-   * while that can't be reached.
+   * Returns the shard to which a job is pushed: that of its key (`homeOf`), else that of its jid. While the shard of
+   * its jid can't be reached, it is one of the others.
    */
   ofPush(item: PushItem): Shard {
     const home = homeOf(item)
@@ -191,8 +191,9 @@ export class Shards {
   }
 
   /**
-   * Waits on all shards until the answer of one is wanted, at most `ms`; the other waits are then aborted. Resolves with the answers
-   * that are there by then. A shard that can't be reached is waited on once it can, unless none can.
+   * Waits on all shards until the answer of one is wanted, at most `ms`; the other waits are then aborted. Resolves
+   * with the answers that are there by then. While a shard can't be reached, its wait is repeated. Rejects if none
+   * can be reached.
    */
   async race<T>(
     signal: AbortSignal,
@@ -218,7 +219,7 @@ export class Shards {
         } catch (thrown) {
           if (!isUnreachable(thrown) || any.aborted || this.reachableNow.length === 0) throw thrown
           if (left() === 0) throw thrown
-          // Then it is asked again, because meanwhile no shard may be left.
+          // Repeat the wait even if the shard is not back: if meanwhile no shard can be reached, it throws.
           await shard.reachability.reachedWithin(Math.min(left(), ASK_AGAIN_MS), any)
         }
         await sleep(Math.min(LATE_MS, left()), undefined, { signal: any }).catch(() => {})
@@ -311,7 +312,7 @@ export function readPrefixed(text: string): { index: number; text: string } {
   return { index: end === -1 ? Number.NaN : Number(text.slice(0, end)), text: text.slice(end + 1) }
 }
 
-/** Opens a store, and makes sure that it is the shard with this number. @throws STORE_UNUSABLE when it is another one */
+/** Opens a store, and checks that it is the shard with this number. @throws STORE_UNUSABLE when it is another one */
 async function checkShard(store: Store, number: string): Promise<void> {
   await store.open()
   const stored = await store.results.secret(NUMBER, number)

@@ -1,10 +1,10 @@
 /**
- * Steps of workers: each shard settles its own jobs, and all of them give jobs. A step does not wait for a shard that is down or
- * late: it is busy until it has answered, and later steps apply that answer.
+ * Steps of workers: each shard settles its own jobs, and jobs are fetched from all of them. A step does not wait for a
+ * shard that is down or late. Until a late shard has answered, no step calls it; then a later step applies its answer.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HighkiqError, isUnreachable } from '../../job/errors.ts'
+import { HighkiqError, hasCode, isUnreachable } from '../../job/errors.ts'
 import { RenewedMap } from '../../job/renewed-map.ts'
 import { fencedAnswer } from '../contract/fenced-answer.ts'
 import type {
@@ -24,6 +24,7 @@ import { LateCalls } from './late-calls.ts'
 import { answeredWithin } from './reachability.ts'
 import { SavedJobs } from './saved-jobs.ts'
 import { jidIn, prefixed, readPrefixed, type Shard, type Shards } from './shards.ts'
+import type { Slots } from './slots.ts'
 import type { Versions } from './versions.ts'
 
 /** The part of a step that one shard does. */
@@ -48,13 +49,15 @@ export class Steps {
   readonly #joins: Joins
   readonly #saved = new SavedJobs((owner, jobs) => this.#requeue(owner, jobs))
   readonly #calls = new LateCalls()
-  /** What answers that no step has returned say about settlements, by ticket, until a step sends these again. */
+  /** Answers to settlements that no step has returned yet, by ticket. The next step that sends one again returns it. */
   readonly #lateAnswers = new RenewedMap<string, { owner: string; answer: 'ok' | 'fenced' }>()
   /** The jobs that owners have fetched here, by ticket. */
   readonly #fetched = new RenewedMap<string, { owner: string; jid: string }>()
+  readonly #slots: Slots
   #next = 0
 
-  constructor(shards: Shards, versions: Versions, joins: Joins) {
+  constructor(shards: Shards, versions: Versions, joins: Joins, slots: Slots) {
+    this.#slots = slots
     this.#shards = shards
     this.#versions = versions
     this.#joins = joins
@@ -237,7 +240,9 @@ export class Steps {
       for (const [i, index] of part.startIndexes.entries()) begun[index] = answer.started[i] as StartAnswer
       for (const [i, index] of part.indexes.entries()) settled[index] = answer.settled[i] as SettleAnswer
     }
-    await this.#releaseElsewhere(settlements.filter((_, i) => settled[i] === 'ok'))
+    // Without an answer, too: the attempt is over, and its slots are on other shards.
+    const over = settlements.filter((_, i) => settled[i] === 'ok' || settled[i] === 'unreachable')
+    await this.#releaseElsewhere(over)
     for (const { shard, part, answer } of answered) {
       const applied = part.settlements.filter((_, i) => answer.settled[i] === 'ok')
       const branches = applied.flatMap(({ also = [] }) => also)
@@ -245,7 +250,7 @@ export class Steps {
     }
     const versions = new Map<number, number>()
     for (const { shard, answer, isKnown } of answered) if (!isKnown) versions.set(shard.index, answer.cancellations)
-    // The same in each answer while a shard can't be reached, so that it is reported once.
+    // While a shard can't be reached, each answer has the same problem, so that the worker reports it once.
     const [problem] = [
       ...this.#shards.all.flatMap(({ reachability }) => reachability.failure?.message ?? []),
       ...answered.flatMap(({ answer }) => answer.problem ?? []),
@@ -270,7 +275,7 @@ export class Steps {
     return { ...one, ticket, effects }
   }
 
-  /** Releases the slots that attempts have on other shards than their jobs. If that fails, the end of the lease releases them. */
+  /** Releases the slots that attempts have on other shards than their jobs. */
   async #releaseElsewhere(settlements: readonly Settlement[]): Promise<void> {
     const slots = settlements.flatMap(({ ticket, effects = [] }) =>
       effects.flatMap((effect) =>
@@ -280,7 +285,7 @@ export class Steps {
       ),
     )
     if (slots.length === 0) return
-    const releases = slots.map((slot) => this.#shards.of(slot.limit).store.limits.release(slot))
+    const releases = slots.map((slot) => this.#slots.release(slot))
     await answeredWithin(LATE_MS, Promise.allSettled(releases))
   }
 
@@ -300,14 +305,26 @@ export class Steps {
     if (job) this.#shards.running.delete(job.jid)
   }
 
-  /** Puts jobs that no step has returned back to the front of their queues, newest first. */
-  async #requeue(owner: string, jobs: readonly FetchedJob[]): Promise<void> {
+  /** Puts jobs that no step has returned back to the front of their queues, newest first. Returns those that are not back. */
+  async #requeue(owner: string, jobs: readonly FetchedJob[]): Promise<FetchedJob[]> {
     const groups = this.#shards.group(jobs.toReversed(), ({ ticket }) => this.#shards.at(readPrefixed(ticket).index))
-    for (const [{ store }, some] of groups) {
-      await store.workers.settleAndFetch(owner, {
+    const left: FetchedJob[] = []
+    for (const [shard, some] of groups) {
+      const answers = await this.#requeueOn(shard, owner, some)
+      for (const [i, job] of some.entries()) {
+        if (answers[i] === 'ok' || answers[i] === 'fenced') this.#removeFetched(job.ticket)
+        else left.push(job)
+      }
+    }
+    return left.toReversed()
+  }
+
+  async #requeueOn({ store }: Shard, owner: string, jobs: readonly FetchedJob[]): Promise<SettleAnswer[]> {
+    try {
+      const { settled } = await store.workers.settleAndFetch(owner, {
         now: Date.now(),
         started: [],
-        settlements: some.map(({ queue, ticket, text }) => ({
+        settlements: jobs.map(({ queue, ticket, text }) => ({
           queue,
           ticket: readPrefixed(ticket).text,
           move: { to: 'queue', queue, text, end: 'front' },
@@ -316,7 +333,10 @@ export class Steps {
         })),
         fetch: { queues: [], n: 0 },
       })
-      for (const { ticket } of some) this.#removeFetched(ticket)
+      return settled
+    } catch (thrown) {
+      // A closed store has no more calls for this owner.
+      return jobs.map(() => (hasCode(thrown, 'STORE_CLOSED') ? 'fenced' : 'error'))
     }
   }
 
@@ -325,7 +345,7 @@ export class Steps {
     if (this.#saved.has(owner, queues)) return []
     const found: FetchedJob[] = []
     let isOver = false
-    await this.#saved.during(owner, (saved) =>
+    const waiting = this.#saved.during(owner, (saved) =>
       this.#shards.race(
         AbortSignal.any([signal, saved]),
         ms,
@@ -342,7 +362,14 @@ export class Steps {
         },
       ),
     )
-    isOver = true
+    try {
+      await waiting
+    } catch (thrown) {
+      this.#saved.add(owner, found.splice(0))
+      throw thrown
+    } finally {
+      isOver = true
+    }
     this.#saved.add(owner, found.splice(n))
     return found
   }

@@ -11,6 +11,7 @@ import { ShardedOrderedStore } from './ordered.ts'
 import { ShardedResultStore } from './results.ts'
 import { ShardedSearchStore } from './search.ts'
 import { Shards } from './shards.ts'
+import { Slots } from './slots.ts'
 import { ShardedTaskStore } from './tasks.ts'
 import { ShardedTransferStore } from './transfers.ts'
 import { ShardedUniqueStore } from './unique.ts'
@@ -18,11 +19,11 @@ import { ShardedWorkerStore } from './workers.ts'
 
 /**
  * Several stores, the shards, that work as one store. Each job is on one shard, and each step of a job changes only
- * that shard. These are together on one shard, by the slot of their name: the rows of a task, the members of a batch, the jobs of
- * a lock, an ordered queue, a cron entry, the slots of a limit. All other jobs are spread by their jids.
+ * that shard. These are together on one shard, by the slot of their name: the rows of a task, the members of a batch,
+ * the jobs of a lock, an ordered queue, a cron entry, the slots of a limit. All other jobs are spread by their jids.
  *
- * While a shard can't be reached, calls to it fail at once, workers run the jobs of the others, and jobs without such a name
- * are pushed to the others.
+ * While a shard can't be reached, calls to it fail at once, workers run the jobs of the others, and jobs without such a
+ * name are pushed to the others.
  */
 export class ShardedStore implements Store {
   readonly isSharded = true
@@ -50,6 +51,7 @@ export class ShardedStore implements Store {
   constructor(stores: readonly Store[]) {
     const shards = new Shards(stores)
     this.#shards = shards
+    const slots = new Slots(shards)
     this.kind = [...new Set(stores.map(({ kind }) => kind))].join('+')
     this.url = stores.map(({ url }) => url).join(' ')
     this.maxConcurrentCalls = Math.max(...stores.map(({ maxConcurrentCalls }) => maxConcurrentCalls))
@@ -57,11 +59,11 @@ export class ShardedStore implements Store {
     this.jobSets = new ShardedJobSetStore(shards)
     this.search = new ShardedSearchStore(shards)
     this.cancellations = new ShardedCancellationStore(shards)
-    this.workers = new ShardedWorkerStore(shards, this.cancellations.versions)
+    this.workers = new ShardedWorkerStore(shards, this.cancellations.versions, slots)
     this.tasks = new ShardedTaskStore(shards)
     this.ordered = new ShardedOrderedStore(shards)
     this.crons = new ShardedCronStore(shards)
-    this.limits = new ShardedLimitStore(shards)
+    this.limits = new ShardedLimitStore(shards, slots)
     this.events = new ShardedJobEventStore(shards)
     this.unique = new ShardedUniqueStore(shards)
     this.batches = new ShardedBatchStore(shards)

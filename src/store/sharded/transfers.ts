@@ -1,7 +1,8 @@
 /**
- * Transfers. A page that this store holds is on one shard; the jobs of a page from another store go to several. The shard
- * of the page's name decides what becomes of it, and the other ones get their jobs after that. If this is interrupted,
- * the caller repeats it: the same jobs go to the same shards, which know the page if they have them.
+ * Transfers. A page that this store holds is on one shard. The jobs of a page from another store go to several shards:
+ * the shard of the page's name decides what becomes of the page, then the others get their jobs. If this is
+ * interrupted, the caller repeats it. The same jobs then go to the same shards, and a shard that knows the page changes
+ * nothing.
  */
 
 import { readPayload } from '../../job/payload.ts'
@@ -101,8 +102,8 @@ export class ShardedTransferStore implements TransferStore {
 }
 
 /**
- * Returns the key of the shard of a job that comes from another store: that of its task or its lock, else its jid. Only its
- * text counts, which never changes, so that a repeated call finds the same shard.
+ * Returns the key of the shard of a job that comes from another store: that of its task or its lock, else its jid. It
+ * depends on nothing but the text, which never changes, so that a repeated call finds the same shard.
  */
 function keyOf(text: string): string {
   const payload = readPayload(text)

@@ -6,6 +6,7 @@ import type { ProcessRecord, RunningJob, Signal, WorkerStore } from '../contract
 import { Joins } from './joins.ts'
 import { Renewals } from './renewer.ts'
 import { pageThrough, prefixed, readPrefixed, type Shards } from './shards.ts'
+import type { Slots } from './slots.ts'
 import { Stamps } from './stamps.ts'
 import { Steps } from './steps.ts'
 import type { Versions } from './versions.ts'
@@ -20,17 +21,18 @@ export class ShardedWorkerStore implements WorkerStore {
   readonly settleAndFetch: WorkerStore['settleAndFetch']
   readonly waitForJobs: WorkerStore['waitForJobs']
 
-  constructor(shards: Shards, versions: Versions) {
+  constructor(shards: Shards, versions: Versions, slots: Slots) {
     this.#shards = shards
     this.#stamps = new Stamps(shards.all.length)
     this.#joins = new Joins(shards)
-    this.#steps = new Steps(shards, versions, this.#joins)
+    this.#steps = new Steps(shards, versions, this.#joins, slots)
     this.#renewals = new Renewals(
       shards.all.map(
         ({ store }) =>
           (owner, seconds) =>
             store.workers.renew(owner, seconds),
       ),
+      (owner, index) => this.#joins.isJoined(owner, shards.at(index)),
     )
     this.settleAndFetch = this.#steps.settleAndFetch
     this.waitForJobs = this.#steps.waitForJobs
@@ -47,7 +49,11 @@ export class ShardedWorkerStore implements WorkerStore {
     return { module: packageFile('store/sharded/renewer.js').href, options: { renewers } }
   }
 
-  /** A shard on which the owner has jobs refuses, so it is asked first. On a shard that can't be reached the lease ends by itself. */
+  /**
+   * A shard on which the owner has jobs refuses, so it is called first. On a shard that can't be reached the lease ends
+   * by itself.
+   * @throws STORE_UNREACHABLE if a shard can't be reached, after the leases on the others are released
+   */
   readonly release: WorkerStore['release'] = async (owner) => {
     const withJobs = this.#steps.shardsWithJobs(owner)
     const others = this.#shards.all.filter((shard) => !withJobs.has(shard))
@@ -113,7 +119,10 @@ export class ShardedWorkerStore implements WorkerStore {
     return true
   }
 
-  /** The jobs of one shard after those of the other. Jobs that a shard refuses to move do not hide later ones: the caller asks for more. */
+  /**
+   * Returns the jobs of all shards, shard by shard. Jobs that a shard refuses to move do not hide later ones, because
+   * the caller then calls with a higher limit.
+   */
   readonly orphaned: WorkerStore['orphaned'] = async (limit, characters) => {
     const all = await this.#shards.reachable((store) => store.workers.orphaned(limit, characters))
     const jobs = all.flatMap(({ shard, answer }) =>
@@ -139,8 +148,8 @@ export class ShardedWorkerStore implements WorkerStore {
     )
 
   /**
-   * While a process reaches other shards than another one, both may hold a lock. What the holder of a lock does is
-   * therefore checked where it is stored, by compare-and-swap.
+   * Two processes that reach different shards may hold the same lock at once. So each change that its holder makes is
+   * also a compare-and-swap on the shard that stores it.
    */
   readonly acquireLock: WorkerStore['acquireLock'] = (name, holder, seconds) =>
     this.#shards.firstReachable((store) => store.workers.acquireLock(name, holder, seconds))
@@ -161,10 +170,14 @@ export class ShardedWorkerStore implements WorkerStore {
 
   /** All shards list each process. */
   readonly heartbeat: WorkerStore['heartbeat'] = async (process, seconds, running) => {
-    const beats = await this.#shards.inTime((store) => store.workers.heartbeat(process, seconds, running))
     const { identity } = process
-    const signals = [...(this.#signals.get(identity) ?? []), ...beats.flatMap(({ answer }) => answer.signal ?? [])]
-    const [signal = null, ...later] = signals
+    const beats = await this.#shards.inTime(async ({ workers }) => {
+      const beat = await workers.heartbeat(process, seconds, running)
+      // A late answer has taken its signal out of the shard, too: the next heartbeat returns it.
+      if (beat.signal) this.#signals.set(identity, [...(this.#signals.get(identity) ?? []), beat.signal])
+      return beat
+    })
+    const [signal = null, ...later] = this.#signals.get(identity) ?? []
     if (later.length > 0) this.#signals.set(identity, later)
     else this.#signals.delete(identity)
     const times = beats.flatMap(({ answer }) => answer.rtt ?? [])
