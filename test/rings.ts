@@ -103,7 +103,7 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL' | 'on shar
           'job-log',
           'large-batches',
         ],
-        ...['limits', 'limits-paused', 'max-length', 'prefetch', 'priority', 'push', 'resize', 'set-limits'],
+        ...['limits', 'limits-paused', 'max-length', 'pause', 'prefetch', 'priority', 'push', 'resize', 'set-limits'],
         ...['process', 'shared-limits', 'stop', 'unique', 'work'],
       ],
     },

@@ -20,13 +20,13 @@ export type { RedisClientOptions } from '../store/open.ts'
 
 export interface HighkiqOptions {
   /**
-   * `sqlite:PATH`, `sqlite::memory:`, `redis://…`, `rediss://…`, `redis+sentinel://…` or `redis+cluster://…`; default
-   * HIGHKIQ_URL, else what REDIS_PROVIDER names, else REDIS_URL, else `sqlite:highkiq.db`. Several URLs, separated by spaces, are
-   * those of `shards`.
+   * `sqlite:PATH`, `sqlite::memory:`, `postgres://…`, `redis://…`, `rediss://…`, `redis+sentinel://…` or
+   * `redis+cluster://…`; default HIGHKIQ_URL, else what REDIS_PROVIDER names, else REDIS_URL, else `sqlite:highkiq.db`.
+   * Several URLs, separated by spaces, are those of `shards`.
    */
   url?: string
   /**
-   * The URLs of several stores that together are the store, instead of `url`: `['redis://a:6379', 'redis://b:6379']`. Name all of
+   * The URLs of several stores that work as one, instead of `url`: `['redis://a:6379', 'redis://b:6379']`. Name all of
    * them in each process, always in the same order. Their number can't change.
    */
   shards?: readonly string[]

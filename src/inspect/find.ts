@@ -98,11 +98,11 @@ async function search(app: AppPort, jid: string, isOver: boolean, signal?: Abort
     const { job, owner } = running
     return { ...foundAs('running', job), ...(owner === undefined ? {} : { owner }), ...(await progressOf(app, job)) }
   }
-  // A finished job is found at once, and a dead one among very many may not be.
+  // A finished job is found at once; the search for a dead one may be long.
   const finished = await new JobSet(app, 'finished').find(jid, how)
   if (!finished) return inSet('dead', 'dead')
   const dead = await new JobSet(app, 'dead').findSince(finished.score, jid, how)
-  // A later push had the jid of the finished job.
+  // A job that was pushed later with the same jid may have died since.
   return dead ? foundAs('dead', dead) : foundFinished(finished)
 }
 

@@ -53,8 +53,8 @@ export class JobSet implements AsyncIterable<SetEntry> {
   }
 
   /**
-   * Finds a job by its jid; null when there is none. In a large set this is slow, except for finished jobs and those that died
-   * recently.
+   * Finds a job by its jid; null when there is none. In a large set this is slow, except for finished jobs and those
+   * that died recently.
    * @throws the signal's reason
    */
   async find(jid: string, options: { signal?: AbortSignal } = {}): Promise<SetEntry | null> {

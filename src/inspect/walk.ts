@@ -168,8 +168,8 @@ export interface QueuePage {
 }
 
 /**
- * Yields the jobs of queues whose text contains `needle`, each newest first. Short queues are searched many at once. After each call
- * of the store there is at least one page, which may have no jobs.
+ * Yields the jobs of queues whose text contains `needle`, newest first in each queue. One call of the store searches
+ * many short queues. Each call yields at least one page, which may have no jobs.
  */
 export async function* inQueues(store: Store, needle: string, queues: readonly string[]): AsyncGenerator<QueuePage> {
   for (let from = 0; from < queues.length; ) {

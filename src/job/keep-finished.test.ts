@@ -4,7 +4,7 @@ import { type FinishedRules, finishedRules } from './keep-finished.ts'
 test.each([
   [{ max: 4000 }, 2000],
   [{ max: 20 }, 1000],
-])('after every half of the limit, and at least a thousand kept jobs, the oldest are removed (%j)', (option, many) => {
+])('onManyKept is called each time that half of max jobs, and at least 1,000, were kept (%j)', (option, many) => {
   const rules = finishedRules(option, new Map(), []) as FinishedRules
   let calls = 0
   rules.onManyKept = () => calls++

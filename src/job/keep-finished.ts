@@ -31,7 +31,7 @@ export interface FinishedRules extends FinishedLimits {
 
 const DEFAULTS = { for: '1h', max: 10_000 }
 const MOST_SECONDS = 1e9
-/** `onManyKept` is called when half of `max` were kept, and at least this many. */
+/** `onManyKept` is called each time that half of `max` jobs, and at least this many, were kept. */
 const MANY = 1000
 
 /** @throws INVALID_OPTION */

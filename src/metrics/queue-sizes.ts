@@ -43,8 +43,8 @@ export class QueueSizeRecorder extends Maintenance {
   }
 
   /**
-   * Stores the largest sizes of spans before `current` that have none. It checks the last span; a new leader, or one after
-   * a pause, all that have minutes.
+   * Stores the largest sizes of spans before `current` that have none. It checks only the last span; a new leader, or
+   * one after a pause, checks all spans whose minutes are stored.
    */
   async #rollUp(current: number): Promise<void> {
     const { metrics } = this.#app.store

@@ -9,8 +9,8 @@
  * of the call asks for is done, or nothing of it. The other items of the same call are independent of it.
  *
  * Terms:
- * - *text*: a job's payload as JSON text, in well-formed Unicode. A store moves texts and never edits them, except that it may
- *   append the `members` of a finished job.
+ * - *text*: a job's payload as JSON text, in well-formed Unicode. A store moves texts and never edits them, except that
+ *   it appends the `members` of a finished job.
  * - *owner*: the name under which a worker holds jobs and a lease. A worker that restarts gets a new name.
  * - *ticket*: the store's own, opaque name of one attempt. It is never used twice.
  * - *score*: a time in seconds since the epoch.

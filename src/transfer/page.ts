@@ -58,7 +58,7 @@ export async function movePage(source: Store, target: Store, page: TransferPage,
  */
 export async function undoPage(source: Store, target: Store | null, page: TransferPage, now: number): Promise<number> {
   if (target && (await target.transfers.put(page, [], now)) === 'stored') {
-    // Of several shards some may not have their jobs yet.
+    // If the target has several shards, some may not have their jobs yet.
     await movePage(source, target, page, now)
     return 0
   }

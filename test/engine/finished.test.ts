@@ -127,7 +127,7 @@ test('a finished job runs again by hand, without its result, and is kept again',
   expect((await t.hq.find(jid)).state).toBe('unknown')
 })
 
-test('a job that another program has pushed with such members, or with white space, shows those of its own run', async () => {
+test('a job that was pushed with hk_ members or with white space behind it is kept with those of its run', async () => {
   const t = bench({ defaultJobOptions: { keepFinished: true } })
   t.hq.job('Foreign', async (_, n: number) => n)
   const text = (n: number, more = '') =>

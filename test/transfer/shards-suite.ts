@@ -44,7 +44,7 @@ export const task: Content = {
   contentOf: async (store) => ((await store.tasks.find(ID)) ? snapshot(store, ID) : null),
 }
 
-/** Moves the content from one store to another one, killed at each of its steps, and checks each time that nothing is lost or doubled. */
+/** Moves the content between stores, killed at each of its steps. Checks each time that nothing is lost or doubled. */
 export async function movedWhole(
   { fill, contentOf }: Content,
   from: number,

@@ -6,7 +6,10 @@ import { useEffect } from 'preact/hooks'
 import { liveStats } from '../live/live-stats.ts'
 import { showInTab } from './tab.ts'
 
-/** The title of the open page. The next page replaces it: the router may take a page away after the next one has its title. */
+/**
+ * The title of the open page. Only the next page replaces it: the router may remove a page after the next one has set
+ * its title.
+ */
 export const title = signal('')
 
 interface HeadProps {

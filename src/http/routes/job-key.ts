@@ -157,7 +157,10 @@ export interface ActionResult extends Partial<RefusedJob> {
   refused: number
 }
 
-/** Returns why an action on a job failed. An error without a code keeps its message: client middleware may have thrown it. */
+/**
+ * Returns why an action on a job failed. An error without a code keeps its message: client middleware may have thrown
+ * it.
+ */
 export function refusedBy(thrown: unknown): RefusedJob {
   if (!codeOf(thrown)) return { error: messageOf(thrown) }
   const { message: error, ...rest } = errorBody(thrown)

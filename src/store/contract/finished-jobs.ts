@@ -1,8 +1,8 @@
-/** Finished jobs as a settlement has them. */
+/** Finished jobs, as a settlement names them. */
 
 /**
- * A job that is done and kept. With `members`, `text` is the job exactly as it was fetched, and what is kept is `text` with these
- * members behind its last one, as in `,"hk_started":1,"hk_result":2`. So a store that has the text need not get it again.
+ * A job that is done and kept. With `members`, `text` is the job exactly as it was fetched, and the store appends the
+ * members to it: `,"hk_started":1,"hk_result":2`. So a store that has the text need not get it again.
  */
 export interface FinishedJob {
   text: string

@@ -33,8 +33,8 @@ export interface JobSetStore {
   /** Returns a page in the order of (score, text), from behind `after`, which need not be in the set. */
   page(set: SetName, page: { after?: Entry; desc?: boolean; limit: number }): Promise<Entry[]>
   /**
-   * Returns the entry of the set `finished` with this jid: of several the one that finished last; null when there is none. Another
-   * job that has the jid among its arguments does not count.
+   * Returns the entry of the set `finished` with this jid, of several the one that finished last; null when there is
+   * none. Another job that has the jid among its arguments does not count.
    */
   findFinished(jid: string): Promise<Entry | null>
   /**

@@ -4,15 +4,16 @@
  * starts. A state from ahead of the clock, which was set back, or of a slower rate than now, is moved to the latest time that it
  * can mean.
  *
- * When a rate has room, waiting jobs move to their queues. These moved jobs keep their room until they start, for five seconds, or
- * until a check at another time than planned, because a moved job may have ended without a start. Behind the starts a state has
- * the word `called` and three numbers for them: how many have not started, until when they count, and the time of the next check.
+ * When a rate has room, waiting jobs move to their queues. These moved jobs keep their room until they start, at most
+ * for five seconds. A check at another time than planned ends this, too, because a moved job may have ended without a
+ * start. After the starts, a state has the word `called` and three numbers for the moved jobs: how many have not
+ * started, until when they count, and the time of the next check.
  */
 
 import { type Limit, SLIDING_BUCKETS, SLOT_CHECK_MS, START_AHEAD_MS } from './limits.ts'
 
 const AHEAD = START_AHEAD_MS * 1000
-/** Stands before the moved jobs in a state. Version 0.1 writes this word, too. */
+/** The word before the numbers of the moved jobs in a state. Version 0.1 writes it, too. */
 const MOVED = 'called'
 /** How long moved jobs count, in microseconds. */
 const MOVED_FOR = SLOT_CHECK_MS * 1000
@@ -30,7 +31,7 @@ export interface Rate {
   readonly start: number
   /** Gives out one start at a time, which is not before `start` and at most START_AHEAD_MS ahead. */
   reserve(at: number): void
-  /** Returns how many waiting jobs have room beside the moved ones. `checkAt` is the time for which this check was planned. */
+  /** Returns how many waiting jobs have room beside the moved ones. `checkAt`: the time planned for this check. */
   roomOfWaiting(checkAt: number | null): number
   /** Counts `n` more waiting jobs as moved. Returns the time at which another one may have room. */
   addMoved(n: number): number

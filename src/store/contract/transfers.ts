@@ -87,7 +87,8 @@ export interface PageTransferStore {
    * Stores the jobs of a page and remembers its name, all of it or nothing. A page that was put before changes nothing.
    * Returns what became of it: without jobs the page becomes `void`, unless `outcome` says that its jobs are stored
    * elsewhere. Of the locks of an item it takes those that are free; a lock that another job has does not stop the item.
-   * Before the source drops a page, its jobs must be put: a store that consists of several may have stored a part of them.
+   * Repeat it until it resolves, and only then end the page in its source: of a sharded store some shards may not have
+   * stored their jobs before.
    */
   put(page: PageName, items: readonly TransferItem[], now: number, outcome?: PageOutcome): Promise<PageOutcome>
   /**

@@ -42,14 +42,14 @@ export interface Branch {
 /**
  * `ok` – applied. `fenced` – the ticket does not belong to this owner any more, because it was settled before or the
  * lease was lost; nothing changed. `error` – the store could not apply it now, and nothing changed; send it again. `unknown` – the
- * store failed before or while it applied this settlement; send it again. `unreachable` – the part of the store that has the job
- * can't be reached, or has not answered yet, while others answer; send it again later, apart from the others.
+ * store failed before or while it applied this settlement; send it again. `unreachable` – the shard of the job can't be
+ * reached, or has not answered yet, while other shards answer; send it again later, and do not delay other settlements.
  */
 export type SettleAnswer = 'ok' | 'fenced' | 'error' | 'unknown' | 'unreachable'
 
 /**
- * `superseded` – the event has moved on without this attempt. Settle the attempt without running the handler. `unreachable` – as for
- * settlements.
+ * `superseded` – the event has moved on without this attempt. Settle the attempt without running the handler.
+ * `unreachable` – as for settlements.
  */
 export type StartAnswer = 'ok' | 'superseded' | 'unreachable'
 

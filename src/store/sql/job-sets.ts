@@ -34,7 +34,7 @@ const MOST_INDEXED = 100
 /** Returns the arguments of the statement `finished`: the jid as the index of finished jobs has it, and as JSON. */
 export function finishedArgs(jid: string): [indexed: string, json: string] {
   const json = JSON.stringify(jid)
-  // The index ends at the next quote, also at an escaped one.
+  // An indexed jid ends at the next quote, even at an escaped one.
   const [, begin = ''] = json.split('"')
   return [[...begin].slice(0, MOST_INDEXED).join(''), json]
 }

@@ -1,6 +1,6 @@
 /**
- * Removes the oldest finished jobs. One worker at a time does it, of those that keep finished jobs: every two seconds, and when it
- * has kept many. So the set stays small, and the store uses the same memory again.
+ * Removes the oldest finished jobs. Of the workers that keep finished jobs one at a time does it: every two seconds,
+ * and when it has kept many. So the set stays small, and the store uses the same memory again.
  */
 
 import type { FinishedRules } from '../../job/keep-finished.ts'

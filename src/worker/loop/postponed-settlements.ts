@@ -1,8 +1,8 @@
-/** Sends the settlements of a part of the store that can't be reached again and again, without holding up the others. */
+/** Sends settlements again while their shard can't be reached. Other settlements do not wait for them. */
 
 import type { SettlementBuffer } from './settlement-buffer.ts'
 
-/** The shortest and the longest time until they are sent again. */
+/** The shortest and the longest time until postponed settlements are sent again. */
 const FIRST_MS = 50
 const MAX_MS = 1000
 /** A stopping worker gives up after this many times: other workers rescue the jobs once its lease ends. */
@@ -11,7 +11,7 @@ const MAX_TIMES = 5
 export class PostponedSettlements {
   readonly #buffer: SettlementBuffer
   readonly #wake: () => void
-  /** How often they were sent again. */
+  /** How often the settlements were sent again. */
   #times = 0
   #timer: NodeJS.Timeout | undefined
 
@@ -21,12 +21,12 @@ export class PostponedSettlements {
     this.#wake = wake
   }
 
-  /** Whether a stopping worker has to wait for them. */
+  /** Whether a stopping worker has to wait for postponed settlements. */
   get isWaiting(): boolean {
     return this.#buffer.hasPostponed && this.#times <= MAX_TIMES
   }
 
-  /** Plans the next time, after an answer. */
+  /** Plans when to send them again. Call it after each answer. */
   plan(): void {
     if (this.#timer) return
     if (!this.#buffer.hasPostponed) {

@@ -91,7 +91,7 @@ test('a settlement with the answer `unknown` is sent again unchanged, however of
   expect(codes).toEqual([])
 })
 
-test('what is unreachable is sent again later, with its start, and does not count as a failure of the call', () => {
+test('starts and settlements with the answer `unreachable` are sent again later, and the call has not failed', () => {
   const { buffer, codes } = begin()
   const starts: (readonly boolean[])[] = []
   buffer.addStart([{ queue: 'default', ticket: 'a', effects: [] }], (are) => void starts.push(are))
@@ -110,7 +110,7 @@ test('what is unreachable is sent again later, with its start, and does not coun
   expect([starts, codes]).toEqual([[[false]], []])
 })
 
-test('jobs of a part of the store that is unreachable are lost with the lease', () => {
+test('a settlement with the answer `unreachable` is reported as lost when the lease is lost', () => {
   const { buffer, abouts } = begin()
   buffer.add(done('a'), ['a'])
   buffer.applyAnswer(buffer.drain(), answer('unreachable'))

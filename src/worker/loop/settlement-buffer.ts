@@ -35,7 +35,7 @@ export class SettlementBuffer {
   #records: RecordEffect[] = []
   /** Whether the events must be sent even if nothing else is. */
   #areRecordsDue = false
-  /** What belongs to a part of the store that can't be reached; `resume` adds it to the next call. */
+  /** Starts and settlements whose shard can't be reached; `resume` adds them to the next call. */
   #postponed = { started: new Map<string, readonly Started[]>(), ended: [] as Ended[] }
   readonly #onStart = new Map<string, OnStart>()
   /** How often the store refused a settlement, by ticket. */
@@ -53,7 +53,7 @@ export class SettlementBuffer {
     return this.#postponed.ended.length + this.#postponed.started.size > 0
   }
 
-  /** Adds what was postponed to the next call, before everything that was added since. */
+  /** Adds the postponed starts and settlements to the next call, before all that were added since. */
   resume(): void {
     const { started, ended } = this.#postponed
     this.#postponed = { started: new Map(), ended: [] }
@@ -121,8 +121,8 @@ export class SettlementBuffer {
   }
 
   /**
-   * Applies the store's answer to what was sent. Returns false when a settlement has to be sent again. What is unreachable is
-   * postponed.
+   * Applies the store's answer to what was sent. Returns false when a settlement has to be sent again at once.
+   * Postpones starts and settlements with the answer `unreachable`.
    */
   applyAnswer({ started, ended }: Drained, answer: SettleAndFetchAnswer): boolean {
     let at = 0

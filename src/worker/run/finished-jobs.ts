@@ -8,7 +8,7 @@ import type { Destination } from '../../store/contract.ts'
 import type { Engine } from '../engine.ts'
 import { type Attempt, ownMessages } from './attempt.ts'
 
-/** Returns where a job goes whose handler returned; null: it is not kept. */
+/** Returns where a job goes whose handler returned, and counts it as kept; null: it is not kept. */
 export function finishedEntry(engine: Engine, attempt: Attempt, result: unknown): Destination | null {
   const { definition, ctx, fetched, payload, startedAt } = attempt
   const { finished } = engine
@@ -31,13 +31,13 @@ export function finishedEntry(engine: Engine, attempt: Attempt, result: unknown)
   return { to: 'finished', text, members, score }
 }
 
-/** Returns whether a job has one of the members that it gets now. */
+/** Returns whether a job already has one of the members that are added to it now. */
 function hasAny({ hk_started, hk_result, hk_progress, hk_messages }: Payload, getsMessages: boolean): boolean {
   if (hk_started !== undefined || hk_result !== undefined || hk_progress !== undefined) return true
   return getsMessages && hk_messages !== undefined
 }
 
-/** The last start that `startOf` was asked for. Many jobs start in the same millisecond. */
+/** The last start and its member, which are kept because many jobs start in the same millisecond. */
 let lastStart = { at: Number.NaN, member: '' }
 
 function startOf(at: number): string {

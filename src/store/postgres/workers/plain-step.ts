@@ -1,4 +1,7 @@
-/** Steps of workers that only end jobs without effects, keep some, and fetch: one statement each, beside those of other workers. */
+/**
+ * Steps of workers that only end jobs without effects, keep some of them, and fetch. Each is one statement, which runs
+ * beside those of other workers.
+ */
 
 import { fencedAnswer } from '../../contract/fenced-answer.ts'
 import type {
@@ -31,12 +34,12 @@ function isDone({ move, also, processed, failed, effects }: Settlement): boolean
   return (move === null || isKept(move)) && !also?.length && processed === 1 && failed === 0 && !effects?.length
 }
 
-/** Returns whether a job goes to the set of finished jobs with its text and further members. */
+/** Returns whether a job goes to the set of finished jobs, with members that its text gets there. */
 function isKept(to: Destination | null): to is FinishedJob & Destination {
   return to?.to === 'finished' && !!to.members
 }
 
-/** Resolves with undefined, and changes nothing, if the step needs more than that. */
+/** Runs a plain step. Resolves with undefined, and changes nothing, if the step needs more than one statement. */
 export async function plainStep(
   server: StoreServer,
   owner: string,

@@ -1,10 +1,10 @@
--- Searches the set of finished jobs for a text, from the job that finished last down. This is several times as fast as ZSCAN with a
--- pattern, and finds the last one first.
+-- Searches the set of finished jobs for a text, newest first. This is several times as fast as ZSCAN with a pattern.
 --
 -- KEYS  1 is the set of finished jobs.
--- ARGV  are the text to find, the score at which to begin and how many jobs of this score to pass ("+inf" and 0: begin with the
---       first), most jobs, most bytes.
--- Returns the score and the number with which to go on (two empty texts: it was all), and score and text of each job found.
+-- ARGV  are the text to find, the score at which to begin, how many jobs of this score to skip ("+inf" and 0: begin
+--       with the newest), most jobs, most bytes.
+-- Returns the score and the number for the next call (two empty texts: all jobs are searched), then score and text of
+-- each job found.
 -- include: arguments
 
 local AT_ONCE = 100
@@ -12,7 +12,7 @@ local AT_ONCE = 100
 local needle, score, passed, most, mostBytes = text(), text(), number(), number(), number()
 expect('zset')
 
--- Returns how many jobs finished later.
+-- Returns how many jobs have a higher score.
 local function after(score) return redis.call('ZCOUNT', KEYS[1], '(' .. score, '+inf') end
 
 local first = score == '+inf' and 0 or after(score) + passed

@@ -27,8 +27,8 @@ export class FinishedJobs extends StorePart {
 }
 
 /**
- * Returns a pack as `readPacks` in step.lua reads it: how many jobs, the latest time (ms), the scores, the texts, and the members
- * that the texts get when they are unpacked.
+ * Returns a pack as `readPacks` in step.lua reads it: how many jobs, the latest time (ms), the scores, the texts, and
+ * the members that the texts get when they are unpacked.
  */
 export function packOf(jobs: readonly FinishedJob[]): Argument[] {
   const runs = finishedRuns(jobs)

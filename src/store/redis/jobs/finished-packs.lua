@@ -2,9 +2,9 @@
 --
 -- A stream has each pack as an entry, whose ID is NUMBER-TIME: the number of its last job, counted from the first job that was
 -- ever packed, and the time at which the last of its jobs ended, rounded up (ms). Its fields are `n` (how many jobs), `s` (their
--- scores, each with how many jobs in a row have it: "1.5 2,1.7 1"), `t` (their texts, separated by NUL) and `m` (for each score
--- the members that its texts get behind their last one, separated by NUL). Packs of older processes have no `m`. A counter has the
--- newest number. `readPacks` in step.lua adds them.
+-- scores, each with how many consecutive jobs have it: "1.5 2,1.7 1"), `t` (their texts, separated by NUL) and `m` (for
+-- each score the members that are appended to its texts, separated by NUL). Packs of older processes have no `m`. A
+-- counter has the newest number. `readPacks` in step.lua adds the packs.
 --
 -- KEYS  1 is the set of finished jobs, 2 is the packs, 3 is their counter.
 

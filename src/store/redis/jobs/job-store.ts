@@ -173,7 +173,7 @@ export class RedisJobStore extends StorePart implements Partial<JobStore> {
     const namesError = queues.size > 0 ? results.shift()?.[0] : null
     const errors = results.map(([error]) => error)
     if (namesError || errors.some(Boolean)) throw this.#partlyPushed(items.length, sent, errors, namesError)
-    // Jobs whose texts their sets have already.
+    // The texts of these jobs are in their sets already.
     const notAdded = sent.filter((_, i) => results[i]?.[1] === NOT_ADDED)
     if (notAdded.length === 0) return
     await this.#pushWithEffects(notAdded.flat(), now).catch((thrown: Error) => {

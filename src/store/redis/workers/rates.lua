@@ -1,16 +1,17 @@
 -- Limits: their numbers, slots and rates. Times are microseconds by the server.
 --
--- The numbers of a limit are a text: slots (0: any number), starts (0: any number), the period of the starts in ms, burst, and window
--- (smooth, fixed or sliding).
+-- The numbers of a limit are a text: slots (0: any number), starts (0: any number), the period of the starts in ms,
+-- burst, and window (smooth, fixed or sliding).
 --
--- The state of a rate is a text. Of a smooth rate it begins with the time from which on the rate has its whole burst again; of a window
--- with two numbers for each bucket: the time of its first start, and how many starts it has. A time that is later than the rate allows
--- is replaced by the latest one allowed. It is then saved at once, else each later read would replace it again. Such a time was stored
--- before the clock was set back, or when the rate was slower.
+-- The state of a rate is a text. Of a smooth rate it begins with the time from which on the rate has its whole burst
+-- again; of a window, with two numbers for each bucket: the time of its first start, and how many starts it has. A time
+-- that is later than the rate allows is replaced by the latest one allowed. It is then saved at once, else each later
+-- read would replace it again. Such a time was stored before the clock was set back, or when the rate was slower.
 --
--- When a rate has room, waiting jobs move to their queues. These moved jobs keep their room until they start, for SLOT_CHECK, or until
--- a check at another time than planned, because a moved job may have ended without a start. The state ends with the word `called` and
--- three numbers for them: how many have not started, until when they count, and the time of the next check.
+-- When a rate has room, waiting jobs move to their queues. These moved jobs keep their room until they start, at most
+-- for SLOT_CHECK. A check at another time than planned ends this, too, because a moved job may have ended without a
+-- start. The state ends with the word `called` and three numbers for the moved jobs: how many have not started, until
+-- when they count, and the time of the next check.
 
 -- START_AHEAD_MS, SLOT_CHECK_MS, LONGEST_CHECK_MS, SHORTEST_CHECK_MS and SLIDING_BUCKETS of the contract.
 local AHEAD, SLOT_CHECK, LONGEST_CHECK, SHORTEST_CHECK, BUCKETS = 20000, 5000000, 60000000, 10000, 100
@@ -108,7 +109,7 @@ local function timeOfRoom(limit, n)
   return micros + limit.span
 end
 
--- Returns how many waiting jobs have room beside the moved ones. `checkAt` is the time for which this check was planned.
+-- Returns how many waiting jobs have room beside the moved ones. `checkAt`: the time for which this check was planned.
 local function roomOfWaiting(limit, checkAt)
   local room = rateRoom(limit)
   if limit.count == 0 then return room end

@@ -45,7 +45,7 @@ export class FinishedPacks extends Tables {
     return (this.db.first(sql.finishedPack.count) as { jobs: number }).jobs
   }
 
-  /** Moves the jobs of the oldest packs into the table of the set: about `most` jobs. Returns how many of them were new. */
+  /** Moves the jobs of the oldest packs into the table of the set: about `most` jobs. Returns how many were new. */
   unpack(set: number, most: number): number {
     let jobs = 0
     let added = 0
