@@ -58,7 +58,7 @@ async function late(url: string): Promise<void> {
         text: expect.stringMatching(/^1 scheduled job has been due for 1 min.*: no worker is running$/),
         advice: expect.stringMatching(/^Start a worker, which moves them: highkiq work .*-q mail/),
       },
-      { severity: 'error', text: expect.stringMatching(/^1 retry is due for /) },
+      { severity: 'error', text: expect.stringMatching(/^1 retry has been due for /) },
     ])
     // A process of Sidekiq that is listed, and moves nothing.
     const process = {
