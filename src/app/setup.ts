@@ -50,7 +50,7 @@ export class Setup {
 
   /** Whether the store is sharded; false until it is created. It only decides on which shard a job is stored. */
   get isSharded(): boolean {
-    return this.#store?.isSharded === true
+    return this.#store?.shardUrls !== undefined
   }
 
   get log(): Logger {

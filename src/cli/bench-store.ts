@@ -35,7 +35,7 @@ export interface BenchStore {
 /** @throws UNKNOWN_STORE, INVALID_OPTION; CliError when the store lacks room */
 export function openBenchStore(url: string, jobs: number, bytes = 0): Promise<BenchStore> | BenchStore {
   const name = `highkiq-bench-${HOST}-${process.pid}-${Date.now()}-${randomBytes(3).toString('hex')}`
-  if (new Highkiq({ url }).store.isSharded) throw new CliError('bench measures one store: name one of the shards', 2)
+  if (new Highkiq({ url }).store.shardUrls) throw new CliError('bench measures one store: name one of the shards', 2)
   if (/^redis/i.test(url)) return openRedis(url, name, 2 * jobs * (BYTES_PER_JOB + bytes))
   return /^postgres/i.test(url) ? openPostgres(url, name) : openSqlite(url, name)
 }

@@ -88,8 +88,7 @@ function unloadedJobs({ require: files, url }: AppOptions): string | undefined {
 
 /** @throws CliError if the store is a file that does not exist. `named` says what may name the wrong store. */
 export function checkStoreExists(hq: Highkiq, options: AppOptions, named = '--url or HIGHKIQ_URL'): void {
-  // The URL of a sharded store has the URLs of its shards, separated by spaces.
-  const urls = hq.store.isSharded ? hq.store.url.split(/ (?=[\w+]+:)/) : [hq.store.url]
+  const { url, shardUrls: urls = [url] } = hq.store
   const paths = urls.flatMap((url) => /^sqlite:(.+)$/s.exec(url)?.[1] ?? [])
   const path = paths.find((one) => one !== ':memory:' && !existsSync(one))
   if (!path) return

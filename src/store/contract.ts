@@ -91,8 +91,8 @@ export interface Store {
   readonly kind: string
   /** The URL for display, without secrets. */
   readonly url: string
-  /** True when it consists of several stores, the shards. Each job is on one of them. */
-  readonly isSharded?: true
+  /** The URLs of its shards, if it consists of several stores. Each job is on one of them. */
+  readonly shardUrls?: readonly string[]
   /** The number of calls that one caller should have under way at a time, for instance `settleAndFetch` of an owner; more do not make it faster. */
   readonly maxConcurrentCalls: number
 

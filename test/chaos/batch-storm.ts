@@ -123,7 +123,7 @@ function define(hq: Highkiq) {
   const [onSuccess, onComplete, onDeath] = ['Success', 'Complete', 'Death'].map((name) => job(name, true))
   const callbacks = { onSuccess, onComplete, onDeath } as unknown as BatchOptions
   // With shards a unique job can't be in a batch.
-  const Once = hq.job('Once', { unique: !hq.store.isSharded }, (_ctx, _key: string) => {})
+  const Once = hq.job('Once', { unique: !hq.store.shardUrls }, (_ctx, _key: string) => {})
   return { Work: job('Work', 1), Once, Join: job('Join', true), callbacks }
 }
 

@@ -30,7 +30,7 @@ export function register(program: Command): void {
 }
 
 async function backUp({ store }: Highkiq, file: string, json: boolean | undefined): Promise<void> {
-  if (store.isSharded) {
+  if (store.shardUrls) {
     throw new CliError(`${store.url} are the shards of one store: back up each of them, named by --url`, 2)
   }
   if (!store.backUp) {

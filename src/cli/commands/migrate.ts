@@ -31,7 +31,7 @@ export function register(program: Command): void {
 }
 
 async function migrate({ store }: Highkiq, { dryRun, json }: MigrateOptions): Promise<void> {
-  if (dryRun && store.isSharded) {
+  if (dryRun && store.shardUrls) {
     throw new CliError(`${store.url} are the shards of one store: use --dry-run with each of them, named by --url`, 2)
   }
   const plan = await store.planMigration?.()

@@ -26,7 +26,7 @@ import { ShardedWorkerStore } from './workers.ts'
  * name are pushed to the others.
  */
 export class ShardedStore implements Store {
-  readonly isSharded = true
+  readonly shardUrls: readonly string[]
   readonly kind: string
   readonly url: string
   readonly maxConcurrentCalls: number
@@ -53,7 +53,8 @@ export class ShardedStore implements Store {
     this.#shards = shards
     const slots = new Slots(shards)
     this.kind = [...new Set(stores.map(({ kind }) => kind))].join('+')
-    this.url = stores.map(({ url }) => url).join(' ')
+    this.shardUrls = stores.map(({ url }) => url)
+    this.url = this.shardUrls.join(' ')
     this.maxConcurrentCalls = Math.max(...stores.map(({ maxConcurrentCalls }) => maxConcurrentCalls))
     this.jobs = new ShardedJobStore(shards)
     this.jobSets = new ShardedJobSetStore(shards)
