@@ -1,7 +1,7 @@
 /** Acts on all entries of a set, or on all that match: page by page, each entry by compare-and-swap. */
 
 import type { AppPort } from '../app/port.ts'
-import { HighkiqError, invalidOption } from '../job/errors.ts'
+import { invalidOption, storeRefused } from '../job/errors.ts'
 import { checkOptions } from '../job/options.ts'
 import type { Entry, SetName, Swap, SwapAnswer } from '../store/contract.ts'
 import { nameOf } from './actions.ts'
@@ -75,10 +75,7 @@ export async function forAll(
     })
     const answers = await app.store.jobSets.swap(set, swaps, app.now())
     const of = (wanted: SwapAnswer) => swaps.filter((_, i) => answers[i] === wanted)
-    for (const { text } of of('error')) {
-      const message = `the store can't move ${nameOf(text)}: does a key hold a value of another type?`
-      refuse(new HighkiqError('STORE_UNUSABLE', message, { problem: 'unchanged' }))
-    }
+    for (const { text } of of('error')) refuse(storeRefused(`move ${nameOf(text)}`))
     result.done += of('ok').length
     await done(of('ok'))
     onProgress?.({ ...result })

@@ -4,7 +4,7 @@ import type { AppPort } from '../app/port.ts'
 import { checkArgs, checkReadable } from '../job/args.ts'
 import type { Duration } from '../job/duration.ts'
 import { HIDDEN } from '../job/encryption.ts'
-import { HighkiqError, invalidJob } from '../job/errors.ts'
+import { HighkiqError, invalidJob, storeRefused } from '../job/errors.ts'
 import { checkOptions, checkText, given, type OptionKind, shown } from '../job/options.ts'
 import { editPayload, isSingleTracked, type Payload, readPayload } from '../job/payload.ts'
 import { baseQueue, isPriority, priorityOf } from '../job/priority.ts'
@@ -36,13 +36,7 @@ export async function editJob(app: AppPort, ref: JobRef, args: unknown[]): Promi
   }
   const text = editedText(app, job.text, args)
   const [answer] = await swap(app, job, text)
-  if (answer === 'error') {
-    throw new HighkiqError(
-      'STORE_UNUSABLE',
-      `the store can't change ${nameOf(job.text)}: does a key hold a value of another type?`,
-      { problem: 'unchanged' },
-    )
-  }
+  if (answer === 'error') throw storeRefused(`change ${nameOf(job.text)}`)
   return answer === 'ok'
 }
 

@@ -1,7 +1,7 @@
 import type { AppPort } from '../app/port.ts'
 import { isProgress, type Progress } from '../job/context.ts'
 import { type Duration, dueAt } from '../job/duration.ts'
-import { HighkiqError, invalidOption } from '../job/errors.ts'
+import { invalidOption, storeRefused } from '../job/errors.ts'
 import { KIND } from '../job/instance-of.ts'
 import { checkOptions } from '../job/options.ts'
 import type { Entry, SetName, Swap } from '../store/contract.ts'
@@ -102,10 +102,7 @@ export class SetEntry extends JobRecord {
   async #swap(swap: Swap): Promise<boolean> {
     const [answer] = await this.#app.store.jobSets.swap(this.set, [swap], this.#app.now())
     if (answer !== 'error') return answer === 'ok'
-    throw new HighkiqError(
-      'STORE_UNUSABLE',
-      `the store can't move job ${this.jid}: does a key hold a value of another type?`,
-    )
+    throw storeRefused(`move job ${this.jid}`)
   }
 }
 

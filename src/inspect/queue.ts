@@ -1,6 +1,6 @@
 import type { AppPort } from '../app/port.ts'
 import { checkKnownQueueName } from '../job/definition.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { storeRefused } from '../job/errors.ts'
 import { KIND } from '../job/instance-of.ts'
 import { checkOptions, checkText } from '../job/options.ts'
 import { queueOfJob } from '../job/priority.ts'
@@ -55,7 +55,7 @@ export class QueuedJob extends JobRecord {
     const { queue, text, at } = this
     const pull = { text, at, to: null, ...effectsOf(this.#app, text, { kind: 'deleted' }) }
     const [answer] = await this.#app.store.search.pull(queue, [pull], this.#app.now())
-    if (answer === 'error') throw refused(queue)
+    if (answer === 'error') throw storeRefused(`take jobs out of queue ${queue}`)
     if (answer === 'ok') await notifyOver(this.#app, text, 'deleted')
     return answer === 'ok'
   }
@@ -238,7 +238,7 @@ export class Queue implements AsyncIterable<QueuedJob> {
   async #drop(rows: readonly WaitingJob[]): Promise<number> {
     const pulls = rows.map((row) => ({ ...row, to: null, ...effectsOf(this.#app, row.text, { kind: 'deleted' }) }))
     const answers = await this.#app.store.search.pull(this.name, pulls, this.#app.now())
-    if (answers.includes('error')) throw refused(this.name)
+    if (answers.includes('error')) throw storeRefused(`take jobs out of queue ${this.name}`)
     return answers.filter((answer) => answer === 'ok').length
   }
 
@@ -295,9 +295,4 @@ export function waited(
   sinceOf = waitingSince,
 ): number {
   return next === null ? 0 : Math.max(...[next, ...others].map((text) => latencySince(sinceOf(text), now)))
-}
-
-function refused(queue: string): HighkiqError {
-  const message = `the store can't take jobs out of queue ${queue}: does a key hold a value of another type?`
-  return new HighkiqError('STORE_UNUSABLE', message)
 }

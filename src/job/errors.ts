@@ -43,6 +43,12 @@ export function invalidJob(message: string, details?: HighkiqError['details']): 
   return new HighkiqError('INVALID_JOB', message, details)
 }
 
+/** The error when a store answers that it can't do something, such as `move job 1f`: another program has written there. */
+export function storeRefused(act: string): HighkiqError {
+  const message = `the store can't ${act}: does a key hold a value of another type?`
+  return new HighkiqError('STORE_UNUSABLE', message, { problem: 'unchanged' })
+}
+
 export function invalidFile(message: string, details?: HighkiqError['details'], options?: ErrorOptions): HighkiqError {
   return new HighkiqError('INVALID_FILE', message, details, options)
 }

@@ -3,7 +3,7 @@
 import type { AppPort } from '../app/port.ts'
 import type { Conflict } from '../client/refused-push.ts'
 import { findByJid, inQueues, limitedSets, needleOf } from '../inspect/walk.ts'
-import { HighkiqError } from '../job/errors.ts'
+import { storeRefused } from '../job/errors.ts'
 import { editPayload, type Payload, readPayload } from '../job/payload.ts'
 import { type JobLock, jidLock, readUnique, type UniqueUntil } from '../job/unique.ts'
 import type { Entry, SetName, Store, SwapAnswer } from '../store/contract.ts'
@@ -32,13 +32,7 @@ export async function replaceHolder(
   const text = editPayload(job.text, { args: app.client.writer.sealed({ ...payload, args }).args }, app.client.wire)
   app.client.writer.checkEditedSize(payload.class, text)
   const [answer] = await swap(app, store, job, text, conflict)
-  if (answer === 'error') {
-    throw new HighkiqError(
-      'STORE_UNUSABLE',
-      `the store can't change job ${job.jid}: does a key hold a value of another type?`,
-      { problem: 'unchanged' },
-    )
-  }
+  if (answer === 'error') throw storeRefused(`change job ${job.jid}`)
   return answer === 'ok'
 }
 
