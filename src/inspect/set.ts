@@ -68,7 +68,7 @@ export class JobSet implements AsyncIterable<SetEntry> {
     return (await this.#amongNewest(jid)) ?? findByJid(jid, this.#scan, this.#entry, options.signal)
   }
 
-  /** Finds a job by its jid among the entries with this score or a higher one. @throws the signal's reason */
+  /** Finds a job by its jid among the entries with this score or a higher one. @internal @throws the signal's reason */
   async findSince(score: number, jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<SetEntry | null> {
     const needle = needleOf(jid)
     for await (const chunk of chunksOf(this.#app.store, this.name, { signal })) {

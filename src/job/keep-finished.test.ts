@@ -9,7 +9,7 @@ test.each([
   let calls = 0
   rules.onManyKept = () => calls++
   for (let n = 1; n <= 2 * many; n++) {
-    rules.noteKept()
+    rules.countKept()
     expect(calls).toBe(Math.floor(n / many))
   }
 })

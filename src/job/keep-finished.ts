@@ -24,7 +24,7 @@ export interface FinishedLimits {
 export interface FinishedRules extends FinishedLimits {
   keeps(own: KeepFinished | undefined, queue: string): boolean
   /** Counts a job that is kept. */
-  noteKept(): void
+  countKept(): void
   /** Called when many jobs were kept since the last call, so that the oldest are removed before the next usual time. */
   onManyKept?: () => void
 }
@@ -66,7 +66,7 @@ export function finishedRules(
     seconds: Math.max(...all.map((one) => one.seconds)),
     max,
     keeps: (own, queue) => (own ?? ofQueue.get(queue) ?? app ?? false) !== false,
-    noteKept() {
+    countKept() {
       kept++
       if (kept < Math.max(max / 2, MANY)) return
       kept = 0

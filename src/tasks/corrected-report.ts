@@ -320,11 +320,8 @@ class ReportReader {
     if (other === undefined) return index
     const both = `the rows with the indexes ${index} and ${other} both have ${shown(key)}`
     const keyColumn = layout.column('row key', values)
-    throw wrong(number, rowKey, `${both}: tell them apart by the report's column ${shown(keyColumn)}`, {
-      problem: 'same-key',
-      indexes,
-      keyColumn,
-    })
+    const details = { problem: 'same-key', indexes, keyColumn }
+    throw wrong(number, rowKey, `${both}: tell them apart by the report's column ${shown(keyColumn)}`, details)
   }
 
   async #corrected(event: EventRecord, { number, values }: FileRow): Promise<ReportedRow> {

@@ -36,7 +36,7 @@ onRedis('two shards, one of them in trouble', () => {
       await promptly(SOON_SECONDS, scene.runs(MANY))
       // Pushes that were sent before are unsure, or rejected when they time out.
       if (name === 'frozen') await until(() => scene.unsure.length > 0)
-      await scene.expectOnlyHomelessPushes()
+      await scene.expectOnlyPlainPushes()
 
       await end(scene.second)
       await until(async () => !(await scene.isRefusing()))
@@ -174,7 +174,7 @@ class Scene {
   }
 
   /** Expects that jobs with a lock on the shard that is gone are refused at once by its name, and others stored. */
-  async expectOnlyHomelessPushes(): Promise<void> {
+  async expectOnlyPlainPushes(): Promise<void> {
     const answers = await promptly(
       SOON_SECONDS,
       Promise.allSettled(Array.from({ length: 20 }, () => this.#unique.performAsync(-this.#pushed++))),

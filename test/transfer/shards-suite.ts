@@ -26,7 +26,7 @@ async function shards(n: number): Promise<(wrap: Wrap) => Store> {
   return (wrap) => (stores.length > 1 ? new ShardedStore(stores.map(wrap)) : wrap(store))
 }
 
-/** What is moved: `fill` stores it, and `contentOf` returns all of it. */
+/** The content of a store that moves: `fill` writes it to a store, and `contentOf` reads it. */
 interface Content {
   fill(store: Store): Promise<unknown>
   contentOf(store: Store): Promise<unknown>

@@ -40,7 +40,7 @@ export class ShardedBatchStore implements BatchStore {
   }
 
   readonly cancelling: BatchStore['cancelling'] = ({ after, limit }) =>
-    pageThrough(this.#shards, after, limit, (store, page) => store.batches.cancelling(page), { skips: true })
+    pageThrough(this.#shards, after, limit, (store, page) => store.batches.cancelling(page), { skipsUnreachable: true })
 
   readonly idle: BatchStore['idle'] = async (before, { after, limit }) => {
     const all = await this.#shards.reachable((store) => store.batches.idle(before, { after, limit }))

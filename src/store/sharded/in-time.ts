@@ -9,13 +9,11 @@ export const LATE_MS = 250
  * Resolves with the outcomes of calls: of all, or of those that are known LATE_MS after the first one has succeeded.
  * The outcome of a late call is undefined.
  */
-export async function outcomesInTime<T>(
-  calls: readonly Promise<T>[],
-): Promise<(PromiseSettledResult<T> | undefined)[]> {
-  const { outcomes, all } = outcomesOf(calls)
-  await Promise.any(calls).catch(() => undefined)
-  await answeredWithin(LATE_MS, all)
-  return [...outcomes]
+export function outcomesInTime<T>(calls: readonly Promise<T>[]): Promise<(PromiseSettledResult<T> | undefined)[]> {
+  return outcomesUntil(
+    calls,
+    Promise.any(calls).catch(() => undefined),
+  )
 }
 
 /** Resolves with the outcomes of calls: of all, or of those that are known LATE_MS after `over` has resolved. */
@@ -23,18 +21,13 @@ export async function outcomesUntil<T>(
   calls: readonly Promise<T>[],
   over: Promise<unknown>,
 ): Promise<(PromiseSettledResult<T> | undefined)[]> {
-  const { outcomes, all } = outcomesOf(calls)
-  await Promise.race([all, over])
-  await answeredWithin(LATE_MS, all)
-  return [...outcomes]
-}
-
-function outcomesOf<T>(calls: readonly Promise<T>[]) {
   const outcomes: (PromiseSettledResult<T> | undefined)[] = calls.map(() => undefined)
   const all = Promise.all(
     calls.map(async (call, i) => {
       ;[outcomes[i]] = await Promise.allSettled([call])
     }),
   )
-  return { outcomes, all }
+  await Promise.race([all, over])
+  await answeredWithin(LATE_MS, all)
+  return [...outcomes]
 }

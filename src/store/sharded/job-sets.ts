@@ -52,7 +52,7 @@ export class ShardedJobSetStore implements JobSetStore {
 
   readonly page: JobSetStore['page'] = async (set, page) => {
     const read = (store: Store) => store.jobSets.page(set, page)
-    // Of the jobs that wait for a limit, workers move those that they can reach. Any other list must be complete.
+    // Workers move the waiting jobs of a limit on the shards that they can reach. Other lists must be complete.
     const pages = set.startsWith('limited:')
       ? (await this.#shards.reachable(read)).map(({ answer }) => answer)
       : await this.#shards.each(read)

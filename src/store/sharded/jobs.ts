@@ -19,7 +19,7 @@ export class ShardedJobStore implements JobStore {
       this.#shards,
       items,
       (item) => this.#shards.ofPush(item),
-      (store, some, shard) => this.#shards.suspecting(shard, store.jobs.push(some, now)),
+      (store, some, shard) => this.#shards.checkingLate(shard, store.jobs.push(some, now)),
     )
 
   readonly queues: JobStore['queues'] = async (only) => {

@@ -21,7 +21,7 @@ export class Joins {
   constructor(shards: Shards) {
     this.#shards = shards
     shards.onReached((shard) => {
-      for (const owner of this.#owners.keys()) this.hasJoined(owner, shard)
+      for (const owner of this.#owners.keys()) this.ensureJoined(owner, shard)
     })
   }
 
@@ -43,7 +43,7 @@ export class Joins {
    * Whether an owner of this process has joined a shard; if not, it joins now. Also true for owners of other processes,
    * and during `join`: then the shard itself checks the lease.
    */
-  hasJoined(name: string, shard: Shard): boolean {
+  ensureJoined(name: string, shard: Shard): boolean {
     const owner = this.#owners.get(name)
     if (!owner?.isReady || owner.joined.has(shard)) return true
     if (shard.reachability.isReachable) this.#joinOn(name, owner, shard).catch(() => {})

@@ -37,7 +37,7 @@ export class LateCalls {
     }
     this.#slow.add(key)
     this.#waiting.set(key, (this.#waiting.get(key) ?? 0) + 1)
-    shard.reachability.suspect()
+    shard.reachability.checkLate()
     void ended.then(() => {
       const left = (this.#waiting.get(key) ?? 1) - 1
       if (left > 0) this.#waiting.set(key, left)

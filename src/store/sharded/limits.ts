@@ -126,9 +126,9 @@ export class ShardedLimitStore implements LimitStore {
 
   readonly postpone: LimitStore['postpone'] = async (names, ms) => {
     await this.#shards.reachable(async ({ limits }, shard) => {
-      const [own, others] = [true, false].map((isOwn) =>
-        names.filter((name) => (this.#shards.of(name) === shard) === isOwn),
-      ) as [string[], string[]]
+      const isOwn = (name: string) => this.#shards.of(name) === shard
+      const own = names.filter(isOwn)
+      const others = names.filter((name) => !isOwn(name))
       if (own.length > 0) await limits.postpone(own, ms)
       if (others.length > 0) await limits.postpone(others, Math.max(ms, ELSEWHERE_MS))
     })

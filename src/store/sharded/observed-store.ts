@@ -4,17 +4,33 @@ import type { Store } from '../contract.ts'
 import type { CallKind, Reachability } from './reachability.ts'
 
 const AREAS = [
-  ...(['jobs', 'workers', 'jobSets', 'search', 'cancellations', 'tasks', 'ordered', 'crons', 'limits'] as const),
-  ...(['events', 'unique', 'batches', 'metrics', 'results', 'transfers'] as const),
-]
+  'jobs',
+  'workers',
+  'jobSets',
+  'search',
+  'cancellations',
+  'tasks',
+  'ordered',
+  'crons',
+  'limits',
+  'events',
+  'unique',
+  'batches',
+  'metrics',
+  'results',
+  'transfers',
+] as const
 type Area = (typeof AREAS)[number]
 
 const PUSHES: ReadonlySet<string> = new Set(['jobs.push', 'tasks.pushTracked', 'batches.push', 'ordered.push'])
 /** Calls on connections of their own, which wait until something happens. */
 const WAITS: ReadonlySet<string> = new Set([
-  ...['workers.waitForJobs', 'jobSets.waitUntilDue', 'ordered.wait', 'results.find'],
+  'workers.waitForJobs',
+  'jobSets.waitUntilDue',
+  'ordered.wait',
+  'results.find',
 ])
-/** These do not call the shard. */
+/** Methods that make no call to the shard. */
 const LOCAL: ReadonlySet<string> = new Set(['workers.renewer'])
 
 /** Returns a shard's store whose calls go through `reachability`. */

@@ -49,14 +49,18 @@ export class ShardedOrderedStore implements OrderedStore {
         const own = groups.get(shard)
         if (!own) return undefined
         const update = await ordered.wait(owner, own, wait.ms, wait.signal)
-        if (update && isOver) this.#updates.set(owner, [...(this.#updates.get(owner) ?? []), update])
+        if (update && isOver) this.#keep(owner, [update])
         return update
       },
     )
     isOver = true
     const [first, ...later] = found.flatMap((update) => update ?? [])
-    if (later.length > 0) this.#updates.set(owner, [...(this.#updates.get(owner) ?? []), ...later])
+    if (later.length > 0) this.#keep(owner, later)
     return first
+  }
+
+  #keep(owner: string, updates: readonly ShardUpdate[]): void {
+    this.#updates.set(owner, [...(this.#updates.get(owner) ?? []), ...updates])
   }
 
   readonly pause: OrderedStore['pause'] = (queue, on) => this.#of(queue).pause(queue, on)

@@ -67,7 +67,7 @@ test('a shard that does not answer a check for a second counts as unreachable', 
     new Promise((resolve) => {
       answer = resolve
     })
-  reachability.suspect()
+  reachability.checkLate()
   const late = new AbortController()
   while (reachability.isReachable) await new Promise((resolve) => setTimeout(resolve, 50))
   expect(reachability.failure?.message).toBe("shard 2 of 2 can't be reached: redis://b: no answer within 1 s")

@@ -31,7 +31,7 @@ export class Reachability {
   #failure: HighkiqError | undefined
   #isVerified = false
   #verifying: Promise<void> | undefined
-  #isSuspected = false
+  #isChecking = false
   #isClosed = false
   #timer: NodeJS.Timeout | undefined
   readonly #waiting = new Set<() => void>()
@@ -79,9 +79,9 @@ export class Reachability {
   }
 
   /** Checks a shard that has not answered for a moment: if it does not answer the check either, it can't be reached. */
-  suspect(): void {
-    if (this.#isSuspected || this.#failure || this.#isClosed || !this.#isVerified) return
-    this.#isSuspected = true
+  checkLate(): void {
+    if (this.#isChecking || this.#failure || this.#isClosed || !this.#isVerified) return
+    this.#isChecking = true
     const { check, url } = this.#options
     const checking = check().then(
       () => this.#reached(),
@@ -94,7 +94,7 @@ export class Reachability {
       if (!isAnswered) this.#lost(silent)
     })
     void checking.then(() => {
-      this.#isSuspected = false
+      this.#isChecking = false
     })
   }
 
@@ -131,7 +131,7 @@ export class Reachability {
     const error = causesOf(thrown).find(isUnreachable)
     if (!error) return
     // A timeout may also come from a lock, or from replicas that do not confirm a push.
-    if (kind === 'wait' || hasCode(error, 'STORE_TIMEOUT')) this.suspect()
+    if (kind === 'wait' || hasCode(error, 'STORE_TIMEOUT')) this.checkLate()
     else this.#lost(error)
   }
 

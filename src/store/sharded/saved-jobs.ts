@@ -1,7 +1,9 @@
 /** Jobs that were fetched for a step or a wait that ended without them. The next step of their owner returns them. */
 
+import { hasCode } from '../../job/errors.ts'
 import { baseQueue } from '../../job/priority.ts'
-import type { FetchedJob } from '../contract.ts'
+import type { FetchedJob, SettleAnswer } from '../contract.ts'
+import { readPrefixed, type Shard, type Shards } from './shards.ts'
 
 /** Jobs that no step returns within this time go back to their queues: their owner may be busy for long. */
 const REQUEUE_MS = 2000
@@ -10,11 +12,13 @@ export class SavedJobs {
   readonly #byOwner = new Map<string, FetchedJob[]>()
   /** The waits for jobs, by owner. */
   readonly #waits = new Map<string, Set<AbortController>>()
-  readonly #requeue: (owner: string, jobs: readonly FetchedJob[]) => Promise<FetchedJob[]>
+  readonly #shards: Shards
+  readonly #onRequeued: (ticket: string) => void
 
-  /** `requeue` puts jobs back to the front of their queues. It is called again with the jobs that it returns. */
-  constructor(requeue: (owner: string, jobs: readonly FetchedJob[]) => Promise<FetchedJob[]>) {
-    this.#requeue = requeue
+  /** `onRequeued` is called with the ticket of each job that is back in its queue. */
+  constructor(shards: Shards, onRequeued: (ticket: string) => void) {
+    this.#shards = shards
+    this.#onRequeued = onRequeued
   }
 
   /** Saves jobs, and ends the waits of their owner. */
@@ -71,7 +75,39 @@ export class SavedJobs {
   }
 
   async #requeueUntilDone(owner: string, jobs: readonly FetchedJob[]): Promise<void> {
-    const left = await this.#requeue(owner, jobs)
+    const left: FetchedJob[] = []
+    // Newest first, because each job goes to the front of its queue.
+    const groups = this.#shards.group(jobs.toReversed(), ({ ticket }) => this.#shards.at(readPrefixed(ticket).index))
+    const requeues = [...groups].map(async ([shard, some]) => {
+      const answers = await requeueOn(shard, owner, some)
+      for (const [i, job] of some.entries()) {
+        if (answers[i] === 'ok' || answers[i] === 'fenced') this.#onRequeued(job.ticket)
+        else left.unshift(job)
+      }
+    })
+    await Promise.all(requeues)
     if (left.length > 0) setTimeout(() => this.#requeueUntilDone(owner, left), REQUEUE_MS).unref()
+  }
+}
+
+/** Never rejects. */
+async function requeueOn({ store }: Shard, owner: string, jobs: readonly FetchedJob[]): Promise<SettleAnswer[]> {
+  try {
+    const { settled } = await store.workers.settleAndFetch(owner, {
+      now: Date.now(),
+      started: [],
+      settlements: jobs.map(({ queue, ticket, text }) => ({
+        queue,
+        ticket: readPrefixed(ticket).text,
+        move: { to: 'queue', queue, text, end: 'front' },
+        processed: 0,
+        failed: 0,
+      })),
+      fetch: { queues: [], n: 0 },
+    })
+    return settled
+  } catch (thrown) {
+    // Once the store is closed, other workers rescue the jobs.
+    return jobs.map(() => (hasCode(thrown, 'STORE_CLOSED') ? 'fenced' : 'error'))
   }
 }

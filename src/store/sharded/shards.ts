@@ -44,7 +44,7 @@ export function jidIn(text: string): string {
  * Returns the key whose shard must store a job: that of its batch, its task, its lock or its limit, so that the store
  * changes both in one step. Undefined for any other job.
  */
-function homeOf(item: PushItem): string | undefined {
+function ownKeyOf(item: PushItem): string | undefined {
   for (const effect of item.effects ?? []) {
     if (effect.kind === 'batch') return effect.bid
     if (effect.kind === 'event') return effect.jid
@@ -109,11 +109,11 @@ export class Shards {
   }
 
   /**
-   * Returns the shard to which a job is pushed: that of its key (`homeOf`), else that of its jid. While the shard of
+   * Returns the shard to which a job is pushed: that of its key (`ownKeyOf`), else that of its jid. While the shard of
    * its jid can't be reached, it is one of the others.
    */
   ofPush(item: PushItem): Shard {
-    const home = homeOf(item)
+    const home = ownKeyOf(item)
     if (home !== undefined) return this.of(home)
     const jid = jidIn(item.text)
     const own = this.of(jid)
@@ -156,14 +156,14 @@ export class Shards {
     if (failures.length === this.all.length) throw failures[0]
     return outcomes.flatMap((outcome, i) => {
       const shard = this.at(i)
-      if (outcome === undefined) shard.reachability.suspect()
+      if (outcome === undefined) shard.reachability.checkLate()
       return outcome?.status === 'fulfilled' ? [{ shard, answer: outcome.value }] : []
     })
   }
 
   /** Resolves with the answer of a call. Checks the shard when it does not answer soon. */
-  async suspecting<T>({ reachability }: Shard, call: Promise<T>): Promise<T> {
-    if (!(await answeredWithin(LATE_MS, Promise.allSettled([call])))) reachability.suspect()
+  async checkingLate<T>({ reachability }: Shard, call: Promise<T>): Promise<T> {
+    if (!(await answeredWithin(LATE_MS, Promise.allSettled([call])))) reachability.checkLate()
     return call
   }
 
@@ -325,7 +325,7 @@ async function checkShard(store: Store, number: string): Promise<void> {
 
 /**
  * Reads pages of one shard after the other, until there are `limit` items. `next` is the cursor of the next page; null: all shards
- * are read. `skips`: shards that can't be reached are left out.
+ * are read. `skipsUnreachable`: shards that can't be reached are left out.
  */
 export async function pageThrough<Item>(
   shards: Shards,
@@ -336,13 +336,13 @@ export async function pageThrough<Item>(
     page: { after: string | undefined; limit: number },
     shard: Shard,
   ) => Promise<{ items: readonly Item[]; next: string | null }>,
-  { skips = false } = {},
+  { skipsUnreachable = false } = {},
 ): Promise<{ items: Item[]; next: string | null }> {
   const items: Item[] = []
   let { index, text } = cursor ? readPrefixed(cursor) : { index: 0, text: '' }
   for (; index < shards.all.length; index++, text = '') {
     const shard = shards.at(index)
-    if (skips && !shard.reachability.isReachable) continue
+    if (skipsUnreachable && !shard.reachability.isReachable) continue
     const page = await read(shard.store, { after: text || undefined, limit: limit - items.length }, shard)
     items.push(...page.items)
     if (page.next !== null) return { items, next: prefixed(shard, page.next) }

@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HighkiqError, hasCode, isUnreachable } from '../../job/errors.ts'
+import { HighkiqError, isUnreachable } from '../../job/errors.ts'
 import { RenewedMap } from '../../job/renewed-map.ts'
 import { fencedAnswer } from '../contract/fenced-answer.ts'
 import type {
@@ -47,7 +47,7 @@ export class Steps {
   readonly #shards: Shards
   readonly #versions: Versions
   readonly #joins: Joins
-  readonly #saved = new SavedJobs((owner, jobs) => this.#requeue(owner, jobs))
+  readonly #saved: SavedJobs
   readonly #calls = new LateCalls()
   /** Answers to settlements that no step has returned yet, by ticket. The next step that sends one again returns it. */
   readonly #lateAnswers = new RenewedMap<string, { owner: string; answer: 'ok' | 'fenced' }>()
@@ -57,8 +57,9 @@ export class Steps {
   #next = 0
 
   constructor(shards: Shards, versions: Versions, joins: Joins, slots: Slots) {
-    this.#slots = slots
     this.#shards = shards
+    this.#saved = new SavedJobs(shards, (ticket) => this.#removeFetched(ticket))
+    this.#slots = slots
     this.#versions = versions
     this.#joins = joins
   }
@@ -134,7 +135,7 @@ export class Steps {
 
   /** Whether an owner has a lease on a shard, and no late call there. */
   #isFree(owner: string, shard: Shard): boolean {
-    return !this.#calls.has(owner, shard) && this.#joins.hasJoined(owner, shard)
+    return !this.#calls.has(owner, shard) && this.#joins.ensureJoined(owner, shard)
   }
 
   /** Events of jobs that have no other effects come together, without a ticket. Each goes to the shard of its job. */
@@ -305,41 +306,6 @@ export class Steps {
     if (job) this.#shards.running.delete(job.jid)
   }
 
-  /** Puts jobs that no step has returned back to the front of their queues, newest first. Returns those that are not back. */
-  async #requeue(owner: string, jobs: readonly FetchedJob[]): Promise<FetchedJob[]> {
-    const groups = this.#shards.group(jobs.toReversed(), ({ ticket }) => this.#shards.at(readPrefixed(ticket).index))
-    const left: FetchedJob[] = []
-    for (const [shard, some] of groups) {
-      const answers = await this.#requeueOn(shard, owner, some)
-      for (const [i, job] of some.entries()) {
-        if (answers[i] === 'ok' || answers[i] === 'fenced') this.#removeFetched(job.ticket)
-        else left.push(job)
-      }
-    }
-    return left.toReversed()
-  }
-
-  async #requeueOn({ store }: Shard, owner: string, jobs: readonly FetchedJob[]): Promise<SettleAnswer[]> {
-    try {
-      const { settled } = await store.workers.settleAndFetch(owner, {
-        now: Date.now(),
-        started: [],
-        settlements: jobs.map(({ queue, ticket, text }) => ({
-          queue,
-          ticket: readPrefixed(ticket).text,
-          move: { to: 'queue', queue, text, end: 'front' },
-          processed: 0,
-          failed: 0,
-        })),
-        fetch: { queues: [], n: 0 },
-      })
-      return settled
-    } catch (thrown) {
-      // A closed store has no more calls for this owner.
-      return jobs.map(() => (hasCode(thrown, 'STORE_CLOSED') ? 'fenced' : 'error'))
-    }
-  }
-
   /** All shards fetch while they wait. Jobs beyond `n`, and those that come late, are returned by the next step. */
   readonly waitForJobs: WorkerStore['waitForJobs'] = async (owner, queues, n, ms, signal) => {
     if (this.#saved.has(owner, queues)) return []
@@ -351,7 +317,7 @@ export class Steps {
         ms,
         () => true,
         async ({ workers }, wait, shard) => {
-          if (!this.#joins.hasJoined(owner, shard)) {
+          if (!this.#joins.ensureJoined(owner, shard)) {
             await sleep(Math.min(LATE_MS, wait.ms), undefined, { signal: wait.signal }).catch(() => {})
             return
           }

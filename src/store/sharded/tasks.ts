@@ -66,13 +66,13 @@ export class ShardedTaskStore implements TaskStore {
   }
 
   readonly cancelling: TaskStore['cancelling'] = ({ after, limit }) =>
-    pageThrough(this.#shards, after, limit, (store, page) => store.tasks.cancelling(page), { skips: true })
+    pageThrough(this.#shards, after, limit, (store, page) => store.tasks.cancelling(page), { skipsUnreachable: true })
 
   readonly idle: TaskStore['idle'] = (before, { after, limit }) =>
-    pageThrough(this.#shards, after, limit, (store, page) => store.tasks.idle(before, page), { skips: true })
+    pageThrough(this.#shards, after, limit, (store, page) => store.tasks.idle(before, page), { skipsUnreachable: true })
 
   readonly ahead: TaskStore['ahead'] = (time, { after, limit }) =>
-    pageThrough(this.#shards, after, limit, (store, page) => store.tasks.ahead(time, page), { skips: true })
+    pageThrough(this.#shards, after, limit, (store, page) => store.tasks.ahead(time, page), { skipsUnreachable: true })
 
   readonly page: TaskStore['page'] = async (page) =>
     merged(await this.#shards.each((store) => store.tasks.page(page)), newestFirst, page.limit)

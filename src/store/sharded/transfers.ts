@@ -40,7 +40,7 @@ export class ShardedTransferStore implements TransferStore {
     const decided = await first.store.transfers.put(page, parts.get(first) ?? [], now, outcome)
     if (decided === 'void') return decided
     parts.delete(first)
-    for (const [{ store }, part] of parts) await store.transfers.put(page, part, now)
+    await Promise.all([...parts].map(([{ store }, part]) => store.transfers.put(page, part, now)))
     return decided
   }
 

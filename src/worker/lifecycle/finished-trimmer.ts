@@ -12,16 +12,16 @@ const EVERY_MS = 2000
 
 export class FinishedTrimmer extends Periodic {
   readonly #engine: Pick<Engine, 'store' | 'now'>
-  readonly #limits: FinishedRules
+  readonly #rules: FinishedRules
   readonly #lock: LeaderLock
 
-  constructor({ store, now, report }: Pick<Engine, 'store' | 'now' | 'report'>, limits: FinishedRules) {
+  constructor({ store, now, report }: Pick<Engine, 'store' | 'now' | 'report'>, rules: FinishedRules) {
     const lock = new LeaderLock(() => store, 'finished-jobs', { seconds: LOCK_SECONDS, renewMs: EVERY_MS / 2 })
     super(report, { during: 'removing old finished jobs', everyMs: EVERY_MS, lock, runsWhenQuiet: true })
     this.#engine = { store, now }
-    this.#limits = limits
+    this.#rules = rules
     this.#lock = lock
-    limits.onManyKept = () => {
+    rules.onManyKept = () => {
       if (!this.isStopping) void this.runNow()
     }
   }
@@ -29,7 +29,7 @@ export class FinishedTrimmer extends Periodic {
   protected override async run(): Promise<void> {
     if (!(await this.#lock.acquire())) return
     const { store, now } = this.#engine
-    const { max, seconds } = this.#limits
+    const { max, seconds } = this.#rules
     await store.jobSets.prune('finished', max, now() / 1000 - seconds)
   }
 }

@@ -13,11 +13,11 @@ export function finishedEntry(engine: Engine, attempt: Attempt, result: unknown)
   const { definition, ctx, fetched, payload, startedAt } = attempt
   const { finished } = engine
   if (ctx.task !== undefined || !finished?.keeps(definition?.own?.keepFinished, baseQueue(fetched.queue))) return null
-  finished.noteKept()
+  finished.countKept()
   const { text: stored } = resultText(result)
   const progress = ctx.progressed && JSON.stringify(ctx.progressed)
-  const ownOnes = ownMessages(attempt)
-  const messages = ownOnes && stringifyJson(ownOnes)
+  const added = ownMessages(attempt)
+  const messages = added && stringifyJson(added)
   const { text } = fetched
   const score = engine.now() / 1000
   if (!text.endsWith('}') || hasAny(payload, messages !== undefined)) {

@@ -221,7 +221,7 @@ BEGIN
   IF pg_catalog.random() < 0.01 THEN PERFORM hk.sum_changes(lock); END IF;
 END $$;
 
--- What versions before step_plain_2 call; they keep no finished jobs with it.
+-- Workers of versions before step_plain_2 call this function. It keeps no finished jobs.
 CREATE OR REPLACE FUNCTION hk.step_plain(
   lock bigint, owner_name text, ended_queues bigint[], ended_positions bigint[], ended_fetches bigint[], today text, names text[],
   most bigint, this_fetch bigint

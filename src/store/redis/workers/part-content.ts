@@ -45,7 +45,7 @@ export interface PartQueue {
   /** The jobs that are simply done, and the indexes of their settlements in the step. */
   done: HeldJob[]
   indexes: number[]
-  /** Those of these jobs that are kept in the set of finished jobs. */
+  /** The ones that go to the set of finished jobs. */
   finished: FinishedJob[]
   /** Tickets of settled arrivals that the server need not remember any more. */
   arrivals: number[]

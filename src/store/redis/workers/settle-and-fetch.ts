@@ -398,6 +398,5 @@ function weightOf(settlement: Settlement): number {
 }
 
 function lengthOf(move: Settlement['move']): number {
-  if (!move) return 0
-  return move.text.length + (move.to === 'finished' ? (move.members?.length ?? 0) : 0)
+  return (move?.text.length ?? 0) + (move?.to === 'finished' ? (move.members?.length ?? 0) : 0)
 }
