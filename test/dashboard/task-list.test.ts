@@ -96,6 +96,14 @@ inBrowser('the list of tasks', (open) => {
     expect(await states()).toEqual({})
   })
 
+  test('a server without jobs says what imports need, and asks for no file', async () => {
+    const { page } = await open('/tasks')
+    await page.getByText('to import files here, load your jobs: highkiq web -r FILE').waitFor()
+    await page.getByText('Import a file, or start one from code.').waitFor()
+    expect(await page.getByText('Drop a CSV or XLSX file here').count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'Import a file' }).count()).toBe(0)
+  })
+
   test('nothing can be selected or changed on a read-only page', async () => {
     const { page } = await open('/tasks', {
       http: { readOnly: true },

@@ -6,7 +6,10 @@ export const en = {
   'alerts.retries-share-error': { one: '{n} retry has one error', other: '{n} retries share one error' },
   'alerts.retries-share-error.what': '{error} in {class}, since {at}',
   'alerts.process-silent': 'Process {identity} is silent',
-  'alerts.process-silent.what': 'Last seen {at}; its {n} jobs return {back}',
+  'alerts.process-silent.what': {
+    one: 'Last seen {at}; its {n} job returns {back}',
+    other: 'Last seen {at}; its {n} jobs return {back}',
+  },
   'alerts.process-silent.idle': 'Last seen {at} without a running job; jobs that it fetched after that return {back}',
   'alerts.queue-grows': 'Queue {queue} grows',
   'alerts.queue-grows.what': '+{n} a minute for {minutes} min; the oldest waits {time}',

@@ -31,7 +31,7 @@ export const limits = {
     'The numbers hold on all workers, also after a deploy, until you reset them. Jobs that run go on.',
   'limits.field.concurrency': 'Jobs at the same time',
   'limits.field.rate': 'Starts',
-  'limits.field.per': 'Within seconds',
+  'limits.field.per': 'Within how many seconds',
   'limits.field.burst': 'Starts at once after a pause',
   'limits.inCode': '{n} in the code',
   'limits.noNumber': 'no limit',

@@ -7,6 +7,7 @@ export const queues = {
   'queues.size': 'Size',
   'queues.ofMost': 'of {most}',
   'queues.backlog': 'Backlog',
+  'queues.noBacklog': 'no task has a backlog for it',
   'queues.noLimit': 'All slots of its workers may run jobs of this queue at the same time.',
   'queues.limited': { one: '{n} waits for room in its limit', other: '{n} wait for room in their limits' },
   'queues.oldest': 'Oldest waits',

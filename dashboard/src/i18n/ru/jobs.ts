@@ -68,7 +68,7 @@ export const jobs: TextsOf<typeof english> = {
     many: '{n} кадров: {of}',
     other: '{n} кадра: {of}',
   },
-  'job.backtrace.none': 'Стек вызовов не сохранён. Он сохраняется, если у задания есть параметр',
+  'job.backtrace.none': 'Стек вызовов не сохранён. Он сохраняется, если у задания есть параметр:',
   'job.args': 'Аргументы',
   'job.args.copy': 'Скопировать аргументы',
   'job.args.values': {
@@ -135,7 +135,7 @@ export const jobs: TextsOf<typeof english> = {
   'job.cancel.requested': 'Найти его вовремя не удалось, но ни один обработчик не доведёт его до конца.',
   'job.nowhere.unknown': 'Задания с таким jid нет',
   'job.nowhere.unknown.what':
-    'Оно выполнено, удалено или его никогда не было: от выполненного задания ничего не остаётся.',
+    'Оно выполнено, удалено или его никогда не было. Выполненные задания хранятся только с параметром keepFinished.',
   'job.nowhere.passing': 'В пути',
   'job.nowhere.passing.what': 'Оно как раз переходит из одного места в другое.',
 }

@@ -17,7 +17,7 @@ export const ordered: TextsOf<typeof english> = {
   'ordered.ids': 'id',
   'ordered.shown': 'id на этой странице: {n}',
   'ordered.lag': 'Наибольшее отставание',
-  'ordered.freshRetries': 'новых {fresh}, повторов {retries}',
+  'ordered.freshRetries': 'новых {fresh}, повторов {n}',
   'ordered.ofShards': { one: 'в {n} шарде', few: 'в {n} шардах', many: 'в {n} шардах', other: 'в {n} шардах' },
   'ordered.worst': 'шард {shard}',
   'ordered.failed': 'неудач: {n}',

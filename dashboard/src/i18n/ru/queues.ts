@@ -8,6 +8,7 @@ export const queues: TextsOf<typeof english> = {
   'queues.size': 'Размер',
   'queues.ofMost': 'из {most}',
   'queues.backlog': 'В задачах',
+  'queues.noBacklog': 'в задачах для неё ничего не ждёт',
   'queues.noLimit': 'Задания этой очереди могут занять сразу все места её процессов.',
   'queues.limited': {
     one: '{n} ждёт места в лимите',

@@ -109,7 +109,7 @@ export const jobs: TextsOf<typeof english> = {
   'job.cancel.signalled': '已通知工作进程停止它。',
   'job.cancel.requested': '未能及时找到它，但不会有工作进程将它执行完。',
   'job.nowhere.unknown': '没有此 jid 的作业',
-  'job.nowhere.unknown.what': '它已完成、被删除或从未存在：完成的作业不会保留任何内容。',
+  'job.nowhere.unknown.what': '它已完成、被删除或从未存在。完成的作业只有设置了选项 keepFinished 才会保留。',
   'job.nowhere.passing': '正在转移',
   'job.nowhere.passing.what': '它正从一处转到下一处。',
 }

@@ -16,7 +16,7 @@ export const ordered: TextsOf<typeof english> = {
   'ordered.ids': '个 id',
   'ordered.shown': '本页 {n} 个 id',
   'ordered.lag': '最大滞后',
-  'ordered.freshRetries': '新 {fresh}，重试 {retries}',
+  'ordered.freshRetries': '新 {fresh}，重试 {n}',
   'ordered.ofShards': { other: '共 {n} 个分片' },
   'ordered.worst': '分片 {shard}',
   'ordered.failed': '失败 {n}',

@@ -8,6 +8,7 @@ export const queues: TextsOf<typeof english> = {
   'queues.size': '大小',
   'queues.ofMost': '/ {most}',
   'queues.backlog': '积压',
+  'queues.noBacklog': '没有此队列的任务积压',
   'queues.noLimit': '进程的所有槽位都可以同时运行此队列的作业。',
   'queues.limited': { other: '{n} 个在等待限额空位' },
   'queues.oldest': '最久等待',

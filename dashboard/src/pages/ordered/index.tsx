@@ -129,7 +129,7 @@ function Figures({
         unit={t('ordered.ids')}
         trend={trend((point) => point.length)}
       >
-        {t('ordered.freshRetries', { fresh, retries })}
+        {t('ordered.freshRetries', { fresh, n: retries })}
       </Tile>
       <Tile
         label={t('ordered.inWork')}

@@ -32,7 +32,7 @@ export function Figures({ queue, waits, hours }: FiguresProps) {
           {...(maxLength === null ? {} : { unit: ` ${t('queues.ofMost', { most: number(maxLength) })}` })}
         >
           {limited > 0 && <span>{t('queues.limited', { n: limited })} </span>}
-          {backlog > 0 ? t('overview.backlog', { n: backlog }) : t('overview.noBacklog')}
+          {backlog > 0 ? t('overview.backlog', { n: backlog }) : t('queues.noBacklog')}
         </Tile>
         <Tile label={t('queues.oldest')} value={duration(latency)}>
           {trendText(trend)}

@@ -50,7 +50,7 @@ export default function Tasks() {
   const open = (task: TaskStatus) => route(at(`/tasks/${task.id}`))
   return (
     <main class="main" id="main" tabIndex={-1}>
-      <Head title={t('nav.tasks')} facts={[t('tasks.what')]}>
+      <Head title={t('nav.tasks')} facts={[t('tasks.what'), canChange && jobs.length === 0 && t('tasks.noJobs')]}>
         {canImport && (
           <button type="button" class="btn primary" onClick={() => setFile(null)}>
             <Icon name="upload" />
@@ -84,7 +84,7 @@ export default function Tasks() {
           {error && <ErrorNote error={error} onRetry={reload} />}
           {!data && !error && <Skeleton />}
           {data?.items.length === 0 &&
-            (isFiltered ? <NoneMatches isAll={data.next === null} onClear={clear} /> : <None />)}
+            (isFiltered ? <NoneMatches isAll={data.next === null} onClear={clear} /> : <None canImport={canImport} />)}
           {canChange && selected.length > 0 && (
             <Selected tasks={selected} onNone={() => choose(new Set())} onAct={(name) => void act(name, selected)} />
           )}
@@ -190,10 +190,10 @@ function RowActions({ task, onAct }: { task: TaskStatus; onAct(act: TaskAction, 
   )
 }
 
-function None() {
+function None({ canImport }: { canImport: boolean }) {
   return (
     <Empty icon="tasks" title={t('overview.tasks.none')}>
-      {t('tasks.dropHere')}
+      {t(canImport ? 'tasks.dropHere' : 'overview.tasks.noneWhat')}
       <br />
       <code>highkiq import products.csv --job ImportProduct</code>
     </Empty>
