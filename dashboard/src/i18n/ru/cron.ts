@@ -6,7 +6,7 @@ import type { TextsOf } from '../index.ts'
 export const cron: TextsOf<typeof english> = {
   'cron.title': 'Расписание',
   'cron.search': 'Имя или задание',
-  'cron.none': 'По часам ничего не запускается',
+  'cron.none': 'Записей расписания нет',
   'cron.noneWhat': 'Записи появятся, когда запустится рабочий процесс приложения, где они заданы:',
   'cron.name': 'Запись',
   'cron.when': 'Когда',

@@ -8,7 +8,7 @@ export const batches: TextsOf<typeof english> = {
   'batches.none': '没有批次',
   'batches.noneWhat': '批次是一组作业，结束后会触发回调：',
   'batches.search': '搜索描述',
-  'batches.noneYet': '已搜索的批次中没有匹配项。“继续”会搜索更早的批次。',
+  'batches.noneYet': '已搜索的批次中没有匹配项。“下一页”会搜索更早的批次。',
   'batches.batch': '批次',
   'batches.total': '作业',
   'batches.pending': '未结束',

@@ -6,7 +6,7 @@ import type { TextsOf } from '../index.ts'
 export const cron: TextsOf<typeof english> = {
   'cron.title': '定时',
   'cron.search': '条目或作业',
-  'cron.none': '没有定时任务',
+  'cron.none': '没有定时条目',
   'cron.noneWhat': '定义条目的应用启动工作进程后，条目会出现在这里：',
   'cron.name': '条目',
   'cron.when': '时间',
