@@ -70,6 +70,7 @@ inBrowser('ordered queues', (open) => {
     await page.getByText('1 selected').waitFor()
     await page.getByRole('link', { name: /Other/ }).click()
     await page.getByRole('heading', { name: 'Other' }).waitFor()
+    await page.locator('.shard').getByText('1 id waiting').waitFor()
     await waiting.getByText('{"v":1}').waitFor()
     expect(await page.getByText('1 selected').count()).toBe(0)
     await page.getByRole('link', { name: /Stock/ }).click()
@@ -77,7 +78,7 @@ inBrowser('ordered queues', (open) => {
     // Killed, deleted, run now: those that were chosen alone.
     await page.getByLabel('Select b', { exact: true }).check()
     await page.getByRole('button', { name: 'Kill…' }).click()
-    await page.getByRole('button', { name: 'Keep them' }).click()
+    await page.getByRole('button', { name: 'Keep it' }).click()
     expect((await Stock.stats()).length).toBe(6)
     await page.getByRole('button', { name: 'Kill…' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Kill 1 id' }).click()

@@ -20,7 +20,7 @@ interface Question {
   parts?: { name: string; count: number }[]
   /** The label of the button repeats the question: "Delete 3,902 retries". */
   act: DialogText
-  /** The label of the safe answer: "Keep them". */
+  /** The label of the safe answer. Default: "Keep them", or "Keep it" for a count of 1. */
   keep?: string
   isDangerous?: boolean
   /** From a thousand on, the user types the number to confirm. */
@@ -98,7 +98,7 @@ function Dialog({
         )}
         <div class="actions">
           <button type="button" class="btn" onClick={() => answer(false)}>
-            {keep ?? t('confirm.keep')}
+            {keep ?? t('confirm.keep', { n: count })}
           </button>
           <button type="submit" class={isDangerous ? 'btn danger' : 'btn primary'} disabled={!isTyped}>
             {textOf(act)}

@@ -14,7 +14,7 @@ export const everywhere = {
   'down.title': 'The server does not answer',
   'down.since': 'The numbers on this page are from {at}. The page asks again every 5 seconds.',
   'down.never': 'No data has arrived since {at}. The page asks again every 5 seconds.',
-  'confirm.keep': 'Keep them',
+  'confirm.keep': { one: 'Keep it', other: 'Keep them' },
   'confirm.type': 'Type {number} to confirm',
   'toast.undo': 'Undo',
   'toast.failed': 'The action failed: {why}',

@@ -66,7 +66,6 @@ export const sets = {
   'sets.which': 'All with',
   'sets.atLeast': { one: '{n} was counted; there may be more.', other: '{n} were counted; there may be more.' },
   'sets.part': '{class} in {queue}',
-  'sets.keepOne': 'Keep it',
   'sets.retry.all': { one: 'Retry {n} job', other: 'Retry {n} jobs' },
   'sets.retry.matching': 'Retry all that match',
   'sets.retry.what': 'They go to their queues now, and run as soon as a worker is free.',

@@ -35,7 +35,7 @@ export const ordered: TextsOf<typeof english> = {
   'ordered.shardColumn': 'Шард',
   'ordered.noOwner': 'нет владельца',
   'ordered.lagUnit': 'отставание',
-  'ordered.idsWait': 'id ждут',
+  'ordered.idsWait': { one: 'id ждёт', few: 'id ждут', many: 'id ждут', other: 'id ждут' },
   'ordered.reshardAsk': 'Изменить число…',
   'ordered.reshardTitle': 'Сколько шардов у {name}?',
   'ordered.reshardBody': 'Всё идёт дальше, и гарантия держится. Чем больше шардов, тем больше id выполняется рядом.',

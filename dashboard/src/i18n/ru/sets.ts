@@ -92,7 +92,6 @@ export const sets: TextsOf<typeof english> = {
     other: 'Насчитано {n}; возможно, есть ещё.',
   },
   'sets.part': '{class} в {queue}',
-  'sets.keepOne': 'Оставить',
   'sets.retry.all': {
     one: 'Повторить {n} задание',
     few: 'Повторить {n} задания',

@@ -67,7 +67,6 @@ export const sets: TextsOf<typeof english> = {
   'sets.which': '范围：',
   'sets.atLeast': { other: '已数到 {n} 个，可能还有更多。' },
   'sets.part': '{queue} 中的 {class}',
-  'sets.keepOne': '保留',
   'sets.retry.all': { other: '重试 {n} 个作业' },
   'sets.retry.matching': '重试所有匹配项',
   'sets.retry.what': '它们立即进入各自的队列，一有空闲的工作进程就会执行。',

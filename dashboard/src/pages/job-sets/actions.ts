@@ -43,7 +43,6 @@ function isMeant(set: SetName, jobs: readonly Target[]): Promise<boolean> {
     body: t('sets.delete.what'),
     parts: partsOf(jobs),
     act: what,
-    keep: t(jobs.length === 1 ? 'sets.keepOne' : 'confirm.keep'),
     count: jobs.length,
   })
 }

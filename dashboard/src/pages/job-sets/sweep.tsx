@@ -127,7 +127,7 @@ function isMeant(name: SweepName, { count, isExact, said, parts, messages, delet
     ),
     ...(parts ? { parts } : {}),
     act: what,
-    keep: t('confirm.keep'),
+    keep: t('confirm.keep', { n: count ?? 0 }),
     isDangerous: isRisky,
     count: isRisky ? (count ?? 0) : 0,
   })

@@ -69,7 +69,7 @@ async function remove(state: SearchedState, jobs: readonly JobHit[]): Promise<bo
     body: t(isCancelled ? 'sets.cancel.what' : 'sets.delete.what'),
     parts: partsOf(jobs),
     act: what,
-    keep: t(isCancelled ? 'task.keepRunning' : 'confirm.keep'),
+    keep: t(isCancelled ? 'task.keepRunning' : 'confirm.keep', { n }),
     count: n,
   })
   if (!isMeant) return false

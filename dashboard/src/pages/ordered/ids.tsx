@@ -78,7 +78,8 @@ export function Ids<Item extends { id: string }>({
   })
   const act = async ({ name, ask }: IdAction) => {
     const n = ids.length
-    if (ask && !(await confirm({ title: t(ask.title, { n }), body: t(ask.body), act: t(ask.act, { n }) }))) return
+    const question = ask && { title: t(ask.title, { n }), body: t(ask.body), act: t(ask.act, { n }), count: n }
+    if (question && !(await confirm(question))) return
     await reportOutcome(sendRequest<{ ids: number }>('POST', `${path}/${name}`, { ids }), ({ ids }) =>
       t('ordered.did', { n: ids }),
     )

@@ -126,7 +126,7 @@ function Figures({
       <Tile
         label={t('ordered.waiting')}
         value={number(length)}
-        unit={t('ordered.ids')}
+        unit={t('ordered.ids', { n: length })}
         trend={trend((point) => point.length)}
       >
         {t('ordered.freshRetries', { fresh, n: retries })}
@@ -134,7 +134,7 @@ function Figures({
       <Tile
         label={t('ordered.inWork')}
         value={number(busy)}
-        unit={t('ordered.ids')}
+        unit={t('ordered.ids', { n: busy })}
         trend={trend((point) => point.busy)}
         like="working"
       >
@@ -146,7 +146,7 @@ function Figures({
       <Tile
         label={t('overview.finished')}
         value={number(processed)}
-        unit={t('ordered.ids')}
+        unit={t('ordered.ids', { n: processed })}
         trend={perStep(trend((point) => point.processed))}
         like="finished"
       >
@@ -157,7 +157,7 @@ function Figures({
       <Tile
         label={t('ordered.morgue')}
         value={number(morgueLength)}
-        unit={t('ordered.ids')}
+        unit={t('ordered.ids', { n: morgueLength })}
         trend={trend((point) => point.morgueLength)}
         like="error"
       />

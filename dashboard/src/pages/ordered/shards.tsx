@@ -55,7 +55,7 @@ function Shard({ shard: { shard, owner, length, busy, lag } }: { shard: OrderedS
       </div>
       <WaitBar seconds={lag} />
       <p>
-        <b>{number(length)}</b> {t('ordered.idsWait')}
+        <b>{number(length)}</b> {t('ordered.idsWait', { n: length })}
       </p>
       <p class="own cut">
         <bdi>{owner ?? '–'}</bdi>
