@@ -54,8 +54,10 @@ describe.each(Object.keys(TABLES))('%s', (name) => {
   })
 
   test('an English text with a number before a noun has a form for one', () => {
-    const counted = /\{\w+\} (?:\w+ )?(?:jobs|rows|ids|shards|retries|tasks|queues|processes)\b/
-    const single = Object.entries(english).flatMap(([word, phrase]) => (typeof phrase === 'string' ? [[word, phrase]] : []))
+    const counted = /\{\w+\} (?:(?!whose\b)\w+ )?(?:jobs|rows|ids|shards|retries|tasks|queues|processes)\b/
+    const single = Object.entries(english).flatMap(([word, phrase]) =>
+      typeof phrase === 'string' ? [[word, phrase]] : [],
+    )
     // The reason of a pause is stored with the task in these words.
     const wrong = single.filter(([, text = '']) => counted.test(text) && !text.includes('of the first {ended} rows'))
     expect(wrong).toEqual([])

@@ -109,7 +109,8 @@ export const jobs = {
   'job.cancel.signalled': 'Its worker was asked to stop it.',
   'job.cancel.requested': 'The job was not found in time, but no worker will complete it.',
   'job.nowhere.unknown': 'No job with this jid',
-  'job.nowhere.unknown.what': 'It is done, was deleted, or never existed. Finished jobs are stored only with the option keepFinished.',
+  'job.nowhere.unknown.what':
+    'It is done, was deleted, or never existed. Finished jobs are stored only with the option keepFinished.',
   'job.nowhere.passing': 'Moving',
   'job.nowhere.passing.what': 'The job is moving between two places right now.',
 } satisfies Record<string, Phrase>
