@@ -61,7 +61,7 @@ export const en = {
   'INVALID_FILE.unknown-row': 'Row {row}, column “{column}”: there is no such row here.',
   'INVALID_FILE.twice': 'Row {row}, column “{column}”: row {first} is the same row. Keep only one of them.',
   'INVALID_FILE.hidden':
-    'Row {row}, column “{column}”: some values are hidden in this file. Correct the file that you download here.',
+    'Row {row}, column “{column}”: some values of this row are hidden here, so it can’t be corrected here.',
   'INVALID_FILE.row-key':
     'Row {row}, column “{column}”: this column tells the rows apart. Leave it as it is in the downloaded file.',
   'INVALID_FILE.other-task': 'Row {row}, column “{column}”: this row belongs to another upload.',
@@ -143,7 +143,7 @@ export const ru = {
   'INVALID_FILE.unknown-row': 'Строка {row}, столбец «{column}»: такой строки здесь нет.',
   'INVALID_FILE.twice': 'Строка {row}, столбец «{column}»: это та же строка, что и {first}. Оставьте одну из них.',
   'INVALID_FILE.hidden':
-    'Строка {row}, столбец «{column}»: часть значений в этом файле скрыта. Исправьте файл, который скачивается здесь.',
+    'Строка {row}, столбец «{column}»: часть значений этой строки здесь скрыта, поэтому исправить её здесь нельзя.',
   'INVALID_FILE.row-key':
     'Строка {row}, столбец «{column}»: по этому столбцу строки различаются. Оставьте его таким, как в скачанном файле.',
   'INVALID_FILE.other-task': 'Строка {row}, столбец «{column}»: эта строка из другой загрузки.',
@@ -207,7 +207,7 @@ export const zh = {
   'INVALID_FILE.other-file': '这不是您下载的文件：其中缺少列 {missing}。请下载被拒绝的行，并在该文件中更正。',
   'INVALID_FILE.unknown-row': '第 {row} 行“{column}”列：这里没有这一行。',
   'INVALID_FILE.twice': '第 {row} 行“{column}”列：与第 {first} 行是同一行。请只保留其中一行。',
-  'INVALID_FILE.hidden': '第 {row} 行“{column}”列：此文件中有些值被隐藏。请更正从这里下载的文件。',
+  'INVALID_FILE.hidden': '第 {row} 行“{column}”列：此行有些值在这里被隐藏，因此无法在这里更正。',
   'INVALID_FILE.row-key': '第 {row} 行“{column}”列：此列用于区分各行。请保持与下载的文件一致。',
   'INVALID_FILE.other-task': '第 {row} 行“{column}”列：这一行属于另一次上传。',
   'INVALID_FILE.other-job': '第 {row} 行“{column}”列：这一行属于 {job}。请使该列与下载的文件保持一致。',

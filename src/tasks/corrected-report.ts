@@ -15,7 +15,7 @@ import {
 import { argsOfEvent, eventPages, inPages } from './event.ts'
 import { checkImport, type ImportRows, RowCheck } from './import.ts'
 import { metaOf, type TaskMeta } from './meta.ts'
-import { HIDDEN_ROW, isOneObject, parseRowKey, rowOf } from './report.ts'
+import { HIDDEN_ROW, isOneObject, parseRowKey, rowOf, type Show, shownEvent } from './report.ts'
 import { languageOf, type Reason, reasonNames, reasonsIn } from './report-columns.ts'
 import { type Row, retryTransient } from './rows.ts'
 import { cellText } from './spreadsheet/cell-text.ts'
@@ -47,6 +47,7 @@ export async function openReport(
   task: About,
   options: ImportRows,
   app: Pick<AppPort, 'store' | 'now' | 'registry'>,
+  show?: Show,
 ): Promise<AsyncGenerator<ReportedRow, void, void>> {
   const meta = metaOf(task)
   const given = checkImport('task.retry: as', options)
@@ -65,7 +66,7 @@ export async function openReport(
     if (rules.sheet === undefined) await refuseSecondWorksheet(file)
     const layout = layoutOf(file, meta, rowKey)
     const check = meta.format && new RowCheck(meta.format, { columns, header: meta.columns, validate, now: app.now })
-    return reportedRows(file, new ReportReader({ store: app.store, task, layout, check, rowKey }), source)
+    return reportedRows(file, new ReportReader({ store: app.store, task, layout, check, rowKey, show }), source)
   } catch (error) {
     await file.close()
     throw withPath(error, source)
@@ -243,6 +244,7 @@ interface Reading {
   layout: Layout
   check: RowCheck | undefined
   rowKey: string | undefined
+  show: Show | undefined
 }
 
 /** Finds the task's row for each row of the report. */
@@ -286,29 +288,18 @@ class ReportReader {
 
   #keyIndex(cell: unknown, number: number, column: string): number {
     const { id, total } = this.#reading.task
-    if (cell === HIDDEN_ROW) {
-      throw wrong(
-        number,
-        column,
-        "values of this row are hidden in this report: correct the one of the submitter's link",
-        { problem: 'hidden' },
-      )
-    }
+    const refused = (what: string, problem: string) => wrong(number, column, what, { problem })
+    if (cell === HIDDEN_ROW) throw hiddenRow(number, column)
     const key = parseRowKey(String(cell))
-    if (!key)
-      throw wrong(number, column, `${shown(cell)} is not a row key: leave that column as it is`, { problem: 'row-key' })
-    if (key.task !== id)
-      throw wrong(number, column, `it is a row of task ${key.task}, not of ${id}`, { problem: 'other-task' })
-    if (key.index >= total)
-      throw wrong(number, column, `task ${id} has ${total} rows, none with index ${key.index}`, {
-        problem: 'unknown-row',
-      })
+    if (!key) throw refused(`${shown(cell)} is not a row key: leave that column as it is`, 'row-key')
+    if (key.task !== id) throw refused(`it is a row of task ${key.task}, not of ${id}`, 'other-task')
+    if (key.index >= total) throw refused(`task ${id} has ${total} rows, none with index ${key.index}`, 'unknown-row')
     return key.index
   }
 
   async #found(values: Values, number: number, rowKey: string): Promise<number> {
-    const { store, task, layout } = this.#reading
-    this.#byKey ??= indexesByKey(store, task.id, rowKey)
+    const { store, task, layout, show } = this.#reading
+    this.#byKey ??= indexesByKey(store, task.id, rowKey, show)
     const key = String(layout.row(values, {})[rowKey] ?? '')
     const byKey = await this.#byKey
     const indexes = byKey.get(key) ?? byKey.get(unescapeFormula(key))
@@ -325,7 +316,9 @@ class ReportReader {
   }
 
   async #corrected(event: EventRecord, { number, values }: FileRow): Promise<ReportedRow> {
-    const { check, layout } = this.#reading
+    const { check, layout, show } = this.#reading
+    // Anybody can write a row key. Whether a value was changed would tell whether a guess of it is right.
+    if (shownEvent(event, show).isHidden) throw hiddenRow(number, layout.column('row key', values))
     if (!check || event.job !== null) return this.#asArgs(event, { number, values })
     const row = layout.row(values, rowOf(event))
     const again = await check.read({ number, values: row })
@@ -361,12 +354,13 @@ async function indexesByKey(
   store: Store,
   task: string,
   rowKey: string,
+  show: Show | undefined,
 ): Promise<Map<string, [index: number, other?: number]>> {
   const found = new Map<string, [number, number?]>()
   for await (const events of eventPages(store, task, { status: [...UNSUCCESSFUL_STATUSES], argsOnly: true })) {
     for (const event of events) {
       if (event.job !== null) continue
-      const key = String(rowOf(event)[rowKey] ?? '')
+      const key = String(rowOf(shownEvent(event, show))[rowKey] ?? '')
       const before = found.get(key)
       found.set(key, before ? [before[0], event.index] : [event.index])
     }
@@ -390,6 +384,11 @@ function argsOf(value: unknown, number: number, column: string): unknown[] {
     throw wrong(number, column, messageOf(error), { problem: 'refused-arguments' })
   }
   return args
+}
+
+function hiddenRow(row: number, column: string): HighkiqError {
+  const what = "values of this row are hidden here: correct the report of the submitter's link, and send it there"
+  return wrong(row, column, what, { problem: 'hidden' })
 }
 
 function wrong(row: number, column: string, what: string, more: object = {}): HighkiqError {

@@ -118,9 +118,12 @@ async function holdsOther(pages: Pages): Promise<boolean> {
 /** Replaces the row key of a row with hidden values: sent back, that row would overwrite the real values. */
 export const HIDDEN_ROW = 'hidden'
 
+export type Show = NonNullable<ReportOptions['show']>
 type ShownEvent = EventRecord & { isHidden?: boolean }
 
-async function* shown(pages: Pages, show: (value: unknown) => unknown): AsyncGenerator<ShownEvent[], void, void> {
+/** Returns the event with its arguments as `show` shows them. */
+export function shownEvent(event: EventRecord, show?: Show): ShownEvent {
+  if (!show) return event
   const textOf = (text: string | null) => {
     if (text === null) return null
     const value = parseJson(text)
@@ -128,13 +131,13 @@ async function* shown(pages: Pages, show: (value: unknown) => unknown): AsyncGen
     const changed = stringifyJson(show(value))
     return changed === same ? text : changed
   }
-  for await (const events of pages) {
-    yield events.map((event) => {
-      const [args, source] = [textOf(event.args), textOf(event.source)]
-      const isHidden = args !== event.args || source !== event.source
-      return isHidden ? { ...event, args, source, isHidden } : event
-    })
-  }
+  const [args, source] = [textOf(event.args), textOf(event.source)]
+  const isHidden = args !== event.args || source !== event.source
+  return isHidden ? { ...event, args, source, isHidden } : event
+}
+
+async function* shown(pages: Pages, show: Show): AsyncGenerator<ShownEvent[], void, void> {
+  for await (const events of pages) yield events.map((event) => shownEvent(event, show))
 }
 
 interface RowOptions {

@@ -20,6 +20,7 @@ import type { ReportedRow } from './corrected-report.ts'
 import { argsOfEvent, CODE_OPTIONS, checkCode, checkStatuses, codeFilterOf, eventPages, inPages } from './event.ts'
 import { checkImport, checkSource, type ImportRows, RowCheck } from './import.ts'
 import { metaOf } from './meta.ts'
+import { shownEvent } from './report.ts'
 import { asOneValue, checkReadableArgs, type Row, retryTransient, unknownTask } from './rows.ts'
 import type { Source } from './spreadsheet/source.ts'
 
@@ -44,6 +45,11 @@ export interface RetryOptions extends CodeFilter {
    * checks the rows that a `validate` refused before.
    */
   as?: ImportRows
+  /**
+   * What a viewer sees of arguments, as for `task.report`. New arguments for a row of which it hides a part are refused:
+   * they would replace what the viewer does not see.
+   */
+  show?: (value: unknown) => unknown
 }
 
 export interface Retried {
@@ -74,7 +80,8 @@ export interface SelectedRow extends RetryRow {
 
 /** @throws INVALID_OPTION */
 export function checkRetry(options: RetryOptions): void {
-  checkOptions('task.retry', options, { status: null, ...CODE_OPTIONS, rows: null, report: null, as: null })
+  const known = { status: null, ...CODE_OPTIONS, rows: null, report: null, as: null, show: 'function' } as const
+  checkOptions('task.retry', options, known)
   const { status, code, otherCodes, rows, report, as } = options
   checkCode('task.retry', options)
   if (status !== undefined) checkStatuses('task.retry', status, UNSUCCESSFUL_STATUSES)
@@ -99,10 +106,10 @@ export async function selectRows(
   options: RetryOptions,
   retried: Retried,
 ): Promise<AsyncGenerator<SelectedRow, void, void>> {
-  const { rows, report, as = {} } = options
+  const { rows, report, as = {}, show } = options
   const { validate = app.registry.get(record.job)?.options.validate } = as
   const unchangedRow = rowUnchanged(app, record, validate, retried)
-  if (rows) return rejectedOf(app, record, givenRows(app, record, rows), retried, unchangedRow)
+  if (rows) return rejectedOf(app, record, givenRows(app, record, rows, show), retried, unchangedRow)
   if (report === undefined) return rejectedRows(app, record, options, unchangedRow)
   if (metaOf(record).validated && !validate) throw unvalidated(record)
   const { openReport } = await import('./corrected-report.ts')
@@ -110,10 +117,10 @@ export async function selectRows(
   if (typeof report === 'string' || report instanceof Uint8Array) {
     const { validate: _, ...unchecked } = as
     const registry = { get: () => undefined }
-    const checked = await openReport(report, record, unchecked, { store: app.store, now: app.now, registry })
+    const checked = await openReport(report, record, unchecked, { store: app.store, now: app.now, registry }, show)
     for await (const { event, row, number } of checked) if (row) inPayload(app.client, record, event, row.args, number)
   }
-  return rejectedOf(app, record, await openReport(report, record, as, app), retried)
+  return rejectedOf(app, record, await openReport(report, record, as, app, show), retried)
 }
 
 /** Returns a rejected row with its stored arguments. Undefined, and counted, if it can't run with them. */
@@ -172,6 +179,7 @@ async function* givenRows(
   { store }: AppPort,
   { id, total }: TaskRecord,
   rows: NonNullable<RetryOptions['rows']>,
+  show: RetryOptions['show'],
 ): AsyncGenerator<NamedRow, void, void> {
   const seen = new Set<number>()
   for await (const page of inPages(rows)) {
@@ -187,6 +195,11 @@ async function* givenRows(
     for (const { index, args, source } of page) {
       const event = events.get(index)
       if (!event) throw unknownTask(id)
+      if (args !== undefined && shownEvent(event, show).isHidden) {
+        throw invalid(
+          `values of the row with index ${index} are hidden here: leave out its args to run it unchanged, or correct the report of the submitter's link`,
+        )
+      }
       const isSame = args === undefined || stringifyJson(args) === stringifyJson(argsOfEvent(event))
       yield { event, isSame, row: args && { args, ...(source === undefined ? {} : { source }) } }
     }

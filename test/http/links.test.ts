@@ -20,13 +20,13 @@ const pageOf = async ({ handle }: Api, url: string) =>
   (await handle(new Request(`https://jobs.example${url}`, { headers: { accept: 'text/html' } }))).text()
 
 /** Makes a server of an app with a task of two rows, the first of which was rejected. */
-async function rejected(options: HttpOptions = {}, app: HighkiqOptions = {}) {
+async function rejected(options: HttpOptions = {}, app: HighkiqOptions = {}, more: { rowKey?: string } = {}) {
   const t = api({ auth, origin: 'https://jobs.example', app, ...options })
   const Row = t.hq.job('Row', { retry: false }, async (_ctx, row: { sku: string; password: string }) => {
     if (row.sku === 'a') throw new Error('rejected')
   })
   const file = `sku,password\na,${SECRET}\nb,${SECRET}\n`
-  const { id } = await t.hq.tasks.import(Row, Buffer.from(file), { name: 'rows.csv', keepArgs: 'all' })
+  const { id } = await t.hq.tasks.import(Row, Buffer.from(file), { name: 'rows.csv', keepArgs: 'all', ...more })
   const worker = await t.work()
   await t.hq.tasks.get(id).wait()
   await worker.stop()
@@ -127,10 +127,44 @@ test('redact hides values in reports, except for the submitter, and a hidden row
   const hidden = await report('format=csv', { headers })
   const refused = await t.call('POST', `${t.path}/retry`, { body: hidden, headers: { ...headers, ...type } })
   expect([refused.status, refused.body.error.code]).toEqual([400, 'INVALID_FILE'])
-  expect(refused.body.error.message).toContain('values of this row are hidden in this report')
+  expect(refused.body.error.message).toContain('values of this row are hidden here')
   const whole = (await report(`format=csv&token=${own}`)).replace('\na,', '\nc,')
   const sent = await t.call('POST', `${t.path}/retry?token=${own}`, { body: whole, headers: type })
   expect([sent.status, sent.body.rows, sent.body.unchanged]).toEqual([202, 1, 0])
+})
+
+test('no answer to a corrected row tells whether a guess of a hidden value is right, and no such row runs', async () => {
+  const type = { 'content-type': 'text/csv' }
+  for (const rowKey of [undefined, 'sku', 'password']) {
+    const t = await rejected({ redact: ['password'] }, {}, rowKey === undefined ? {} : { rowKey })
+    const { token } = (await t.call('GET', `${t.path}/link`, { headers })).body
+    const send = async (body: string) => {
+      const byLink = await t.call('POST', `${t.path}/retry?token=${token}`, { body, headers: type })
+      const byOperator = await t.call('POST', `${t.path}/retry`, { body, headers: { ...headers, ...type } })
+      expect([byLink.status, byLink.body]).toEqual([400, byOperator.body])
+      return byLink.body.error.details
+    }
+    for (const password of [SECRET, 'a guess', '[redacted]']) {
+      // A row key can be written by hand.
+      expect(await send(`sku,password,row key\nc,${password},${t.id}:0:1\n`), password).toMatchObject({
+        problem: 'hidden',
+        row: 2,
+      })
+      if (rowKey === undefined) continue
+      const isFound = rowKey === 'sku' || password === '[redacted]'
+      expect((await send(`sku,password\na,${password}\n`)).problem, password).toBe(isFound ? 'hidden' : 'unknown-row')
+    }
+    const args = (password: string) => ({ rows: [{ index: 0, args: [{ sku: 'c', password }] }] })
+    for (const password of [SECRET, 'a guess']) {
+      const refused = await t.call('POST', `${t.path}/retry`, { json: args(password), headers })
+      expect([refused.status, refused.body.error.message]).toEqual([400, expect.stringContaining('are hidden here')])
+    }
+    const [event] = await t.hq.store.tasks.events(t.id, { indexes: [0], limit: 1 })
+    expect([event?.status, event?.args]).toEqual(['error', expect.stringContaining(SECRET)])
+    // Unchanged rows run with their real arguments.
+    const unchanged = await t.call('POST', `${t.path}/retry`, { json: { rows: [{ index: 0 }] }, headers })
+    expect([unchanged.status, unchanged.body.rows]).toEqual([202, 1])
+  }
 })
 
 test('a link that a server with redact made shows no hidden value on any server', async () => {

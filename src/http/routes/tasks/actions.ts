@@ -14,6 +14,7 @@ import { rowsMeant } from '../../server/delayed-retries.ts'
 import { integer } from '../../server/parameter.ts'
 import { answer, type Call, del, ok, patch, post, type Route } from '../../server/route.ts'
 import { bodyOf, refuseUnknown } from '../../server/schema.ts'
+import { rulesFor } from './download.ts'
 import { readingOf } from './import.ts'
 import { statusWithoutMeta } from './queries.ts'
 import { READING } from './task-options.ts'
@@ -95,7 +96,7 @@ export const TASK_ACTION_ROUTES: Route[] = [
       const { validate } = server.imports[job] ?? {}
       const as = validate ? { as: { validate } } : {}
       const task = hq.tasks.get(id)
-      if (undoSeconds === 0) return retried(await task.retry({ ...options, ...as }))
+      if (undoSeconds === 0) return retried(await task.retry({ ...options, ...as, ...viewOf(call) }))
       checkRetry(options)
       if (options.rows) throw invalid("undoSeconds can't be used with `rows`: leave it out")
       const writeAudit = call.deferAudit()
@@ -176,12 +177,15 @@ function withUploadName(thrown: unknown, copy: string, name: string | undefined)
   return new HighkiqError(thrown.code, message, thrown.details, { cause: thrown.cause })
 }
 
+/** Returns what the caller sees of arguments, so that a corrected row replaces no value that is hidden from the caller. */
+function viewOf(call: Call): Pick<RetryOptions, 'show'> {
+  const rules = rulesFor(call)
+  return rules ? { show: rules.value } : {}
+}
+
 /** Stores the file first, so that a slow upload does not slow down the task. */
-async function retryReport(
-  { hq, server, request, query, linkHolder }: Call,
-  id: string,
-  job: string,
-): Promise<Retried> {
+async function retryReport(call: Call, id: string, job: string): Promise<Retried> {
+  const { hq, server, request, query, linkHolder } = call
   const leave = server.uploads.enter(linkHolder)
   try {
     const { validate, columns, artifacts } = server.imports[job] ?? {}
@@ -191,6 +195,7 @@ async function retryReport(
       try {
         return await hq.tasks.get(id).retry({
           report: file.path as string,
+          ...viewOf(call),
           as: {
             maxRows: server.limits.rows,
             ...(validate ? { validate } : {}),

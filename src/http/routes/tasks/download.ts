@@ -73,7 +73,8 @@ export const FILE_ROUTES: Route[] = [
 ]
 
 /** Returns the rules of `redact` for a caller; undefined for the submitter's own link, which shows the whole file. */
-function rulesFor({ server: { redaction }, linkShowsHidden }: Call<unknown>): Redaction | undefined {
+export function rulesFor({ server, linkShowsHidden }: Pick<Call, 'server' | 'linkShowsHidden'>): Redaction | undefined {
+  const { redaction } = server
   return redaction.isOn && !linkShowsHidden ? redaction : undefined
 }
 
