@@ -3,10 +3,11 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AppPort } from '../app/port.ts'
 import { checkArgs, checkReadable } from '../job/args.ts'
+import { HIDDEN, isSealed } from '../job/encryption.ts'
 import { type HighkiqError, invalidFile, invalidOption } from '../job/errors.ts'
-import { isIterable, memberText, stringifyJson } from '../job/json.ts'
+import { isIterable, memberText, parseJson, stringifyJson } from '../job/json.ts'
 import { checkOptions, given, shown } from '../job/options.ts'
-import { editPayload, floatsOf } from '../job/payload.ts'
+import { editPayload, floatsOf, type Payload } from '../job/payload.ts'
 import {
   type CodeFilter,
   type EventRecord,
@@ -264,9 +265,10 @@ function inPayload(
   { wire }: AppPort['client'],
   { rowsPerJob, job: ofTask }: TaskRecord,
   { args: before, job, index }: EventRecord,
-  args: unknown[],
+  wanted: unknown[],
   row: number | undefined,
 ): string {
+  const args = withSealed(wanted, before)
   if (before?.startsWith('{')) {
     const edited = memberText(before, 'hk_list') === undefined ? args : [asOneValue(args)]
     const text = editPayload(before, { args: edited }, wire)
@@ -281,6 +283,14 @@ function inPayload(
   const what = `the row with index ${index} is of job ${job}, and the other options of that job are not kept (keepArgs): it can't run again`
   if (row === undefined) throw invalid(what)
   throw invalidFile(`row ${row}: ${what}`, { problem: 'job-not-kept', row, index, job })
+}
+
+/** Returns the arguments with the encrypted one of the row, if they have the text that is shown for it. */
+function withSealed(args: unknown[], before: string | null): unknown[] {
+  if (before === null || args.length < 2 || args.at(-1) !== HIDDEN) return args
+  const stored = parseJson(before) as unknown[] | Payload
+  const last = (Array.isArray(stored) ? stored : stored.args).at(-1)
+  return isSealed(last) ? [...args.slice(0, -1), last] : args
 }
 
 function unvalidated({ id, job }: TaskRecord): HighkiqError {

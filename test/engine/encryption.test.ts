@@ -192,6 +192,35 @@ test('rows of a task are encrypted one by one, bound to their task', async () =>
   ])
 })
 
+test('a corrected row keeps the encrypted argument that its report does not show', async () => {
+  const { hq, work } = withSecret()
+  const seen = new Collector<unknown[]>()
+  const Refund = hq.job('Refund', { encrypt: true, retry: false }, async (_ctx, id: number, iban: string) => {
+    seen.add([id, iban])
+    if (id < 10) throw new Error('too small')
+  })
+  const task = await hq.tasks.create(Refund, [
+    [1, SECRET],
+    [2, SECRET],
+  ])
+  await work()
+  await task.wait()
+  for (const format of ['csv', 'xlsx', 'ndjson'] as const) {
+    const report = Buffer.from(await new Response(await task.report({ format })).arrayBuffer())
+    expect((await task.retry({ report })).unchanged).toBe(2)
+    await task.wait()
+  }
+  await task.retry({ rows: [{ index: 0, args: [11, '[encrypted]'] }] })
+  await task.wait()
+  const text = await new Response(await task.report({ format: 'ndjson' })).text()
+  expect(text).toContain('[2,')
+  await task.retry({ report: Buffer.from(text.replace('[2,', '[12,')) })
+  await task.wait()
+  const ran = [1, 1, 1, 1, 2, 2, 2, 2, 11, 12].map((id) => [id, SECRET])
+  expect((await seen.atLeast(ran.length)).toSorted(([a], [b]) => Number(a) - Number(b))).toEqual(ran)
+  expect((await task.status())?.counts.finished).toBe(2)
+})
+
 test('neither a cron entry nor an entry that is put into a set has it in plain text', async () => {
   const { hq, Pay, seen, work, clock } = withSecret()
   const cron = hq.cron('monthly', '0 3 1 * *', Pay, { args: [1, SECRET] })
