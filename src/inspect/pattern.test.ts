@@ -17,6 +17,9 @@ test.each([
   ['*[0-9][0-9]*', 'x4', false],
   ['*[a-]*', '-', true],
   ['*[z-a]*', 'z', true],
+  // Code points, not UTF-16 units, decide whether a range is ascending.
+  ['*[\u{1f600}-\uff01]*', '\uff01', true],
+  ['*[\uff01-\u{1f600}]*', '\u{1d11e}', true],
   ['*[1*', '{"args":[1]}', true],
   ['*[]*', '[]', true],
   ['*\\**', 'a*b', true],

@@ -109,7 +109,8 @@ function classOf(part: string): string {
   const inside = part.slice(1 + not.length, -1).replace(/\\(.)/gsu, '$1')
   const chars = [...inside]
   // A hyphen between two characters makes a range if the range is ascending.
-  const isRange = (i: number) => chars[i] === '-' && (chars[i - 1] ?? '') <= (chars[i + 1] ?? '') && i > 0
+  const codeAt = (i: number) => chars[i]?.codePointAt(0) ?? -1
+  const isRange = (i: number) => chars[i] === '-' && i > 0 && codeAt(i - 1) <= codeAt(i + 1)
   return `[${not}${chars.map((char, i) => (isRange(i) ? '-' : char === '-' ? '\\-' : escaped(char))).join('')}]`
 }
 
