@@ -150,7 +150,7 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
     if (request.method === 'HEAD') await answer.body?.cancel()
     return answer
   } catch (thrown) {
-    entry?.fail()
+    entry?.fail(thrown)
     const isOperator = caller !== ANYBODY && caller.link === undefined
     const answer = refusal(thrown, request, env, isOperator)
     if (!route.page) return answer

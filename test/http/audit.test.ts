@@ -131,6 +131,42 @@ test('the audit records an action that ends early, with its count so far', async
   expect(t.told()).toEqual([{ ...pushing, target: { class: 'Job' }, count: 3 }])
 })
 
+test('a change whose answer is lost is in the audit, and so is one that the store may have made', async () => {
+  const t = audited({ jobs: (hq) => void hq.job('Row', async () => {}) })
+  const { id } = await t.hq.tasks.create(t.hq.jobNamed('Row'), [[1]])
+  const lost = () => Promise.reject(new Error('no answer'))
+  const { tasks, jobs } = t.hq.store
+  const find = tasks.find.bind(tasks)
+  const cancel = tasks.cancel.bind(tasks)
+  // The store makes the change, and what is read after it fails.
+  Object.assign(jobs, { queues: lost })
+  Object.assign(tasks, {
+    cancel: async (...about: Parameters<typeof cancel>) => {
+      const answer = await cancel(...about)
+      Object.assign(tasks, { find: lost })
+      return answer
+    },
+  })
+  expect((await t.call('POST', '/api/v1/queues/default/pause')).status).toBe(500)
+  expect((await t.call('POST', `/api/v1/tasks/${id}/cancel`)).status).toBe(500)
+  // An unknown outcome counts as a change that was perhaps made.
+  Object.assign(jobs, { pauseQueue: lost })
+  expect((await t.call('POST', '/api/v1/queues/default/resume')).status).toBe(500)
+  Object.assign(tasks, { find })
+  expect([await t.hq.queue('default').isPaused(), (await find(id))?.state]).toEqual([
+    true,
+    expect.stringMatching(/^cancell/),
+  ])
+  const of = (action: string, target: object) => ({
+    ...{ who: 'loopback', action, target, count: null, details: { incomplete: true } },
+  })
+  expect(t.told()).toEqual([
+    of('POST /api/v1/queues/{name}/pause', { name: 'default' }),
+    of('POST /api/v1/tasks/{id}/cancel', { id }),
+    of('POST /api/v1/queues/{name}/resume', { name: 'default' }),
+  ])
+})
+
 test('an audit entry names the login', async () => {
   const push = { json: { class: 'Job', args: [] } }
   const whoIs = async (options: Parameters<typeof api>[0], headers: Record<string, string>) => {

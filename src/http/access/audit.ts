@@ -1,7 +1,7 @@
 /** The audit: one entry for each change. */
 
 import type { Highkiq } from '../../app.ts'
-import { invalidOption } from '../../job/errors.ts'
+import { codeOf, invalidOption, statusOfCode } from '../../job/errors.ts'
 import type { LoginEvent } from './logins.ts'
 
 export interface AuditEntry {
@@ -14,7 +14,7 @@ export interface AuditEntry {
   target: Record<string, string>
   /** The number of jobs or rows; null where they are not counted. */
   count: number | null
-  /** Further details, such as the jobs or the filter. `incomplete: true` when the action ended early. */
+  /** Further details, such as the jobs or the filter. `incomplete: true` when the action ended early, or may not have been done. */
   details: Record<string, unknown>
 }
 
@@ -79,9 +79,13 @@ export function pendingEntry(auditor: Auditor | undefined, about: Pick<AuditEntr
     succeed(): void {
       if (!isDeferred) write()
     },
-    /** Writes the entry of a request that failed, if it changed something before that. */
-    fail(): void {
-      if (isDeferred || !details.count) return
+    /**
+     * Writes the entry of a request that failed, if it changed something before that, or may have: after a failure of the
+     * server or of its store nobody knows.
+     */
+    fail(thrown: unknown): void {
+      const isRefused = statusOfCode(codeOf(thrown) ?? 'INTERNAL_ERROR') < 500
+      if (isDeferred || (isRefused && !details.count)) return
       details.incomplete = true
       write()
     },

@@ -47,8 +47,8 @@ export interface Call<Query = Record<string, unknown>> {
   /** True when neither the server nor the link is read-only. */
   mayChange: boolean
   /**
-   * Adds details to the audit entry of this request. The entry is written when the route answers, and also when it
-   * throws after it has reported a `count` above 0.
+   * Adds details to the audit entry of this request. The entry is written when the route answers, when it throws after it
+   * has reported a `count` above 0, and when it fails with a status of 500 or more.
    */
   audit(details: AuditDetails): void
   /** Postpones the entry of this request: it is written when the returned function is called. */
