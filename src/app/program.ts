@@ -5,6 +5,8 @@ import type { CancelAnswer } from '../cancellation/cancel.ts'
 import { cancelJobs } from '../cancellation/cancel-many.ts'
 import type { NewJob, Pushed } from '../client/push-target.ts'
 import type { PushRequest } from '../client/request.ts'
+import { type DuplicateChanges, type DuplicateId, duplicateJob } from '../inspect/edit.ts'
+import type { JobRecord } from '../inspect/record.ts'
 import type { JobDefinition } from '../job/definition.ts'
 import type { BackgroundService } from '../worker/background-service.ts'
 import type { PROGRAM, ThreadApp } from '../worker/threads/inside.ts'
@@ -23,6 +25,8 @@ export type Program = ThreadApp[typeof PROGRAM] &
     drain(url: string): void
     /** Pushes a job like `hq.push`, and says whether another job has the lock of a unique one. */
     pushed(request: PushRequest, newJob?: NewJob): Promise<Pushed>
+    /** Pushes a job again like `hq.duplicate`, with an id of the caller. */
+    duplicate(job: JobRecord, changes: DuplicateChanges, id?: DuplicateId): Promise<string | null>
     /** Cancels some jobs, with one request for all of them. */
     cancel(jids: readonly string[]): Promise<Map<string, CancelAnswer>>
     /** Replaces what a starting worker says about queues that no process serves. */
@@ -47,6 +51,7 @@ export function programOf(app: Runtime): Program {
       app.log.info({ store: app.store.url, newJobs: own.url }, `draining ${app.store.url}: new jobs go to ${own.url}`)
     },
     pushed: (request, newJob) => client.pushed(request, newJob),
+    duplicate: (job, changes, id) => duplicateJob(app, job, changes, id),
     cancel: (jids) => cancelJobs(app, jids),
     useFiles: (files) => setup.useFiles(files),
     useFile: (about, custom) => setup.useFile(about, custom),

@@ -74,11 +74,26 @@ const CHANGES: Readonly<Record<keyof DuplicateChanges, OptionKind>> = {
   waitUntil: null,
 }
 
-/** Pushes a new job like this one. @returns its id; null when client middleware stopped it */
+/** The id of a duplicate, for a request that may be repeated. */
+export interface DuplicateId {
+  jid: string
+  /**
+   * Called right before the job is stored; it throws if another request may have stored it. Undefined if one may have stored
+   * it already.
+   */
+  confirm: ((jid: string) => void) | undefined
+}
+
+/**
+ * Pushes a new job like this one.
+ * @param id default: a new one
+ * @returns its id; null when client middleware stopped it
+ */
 export async function duplicateJob(
   app: AppPort,
   ref: string | JobRecord,
   changes: DuplicateChanges = {},
+  id?: DuplicateId,
 ): Promise<string | null> {
   checkOptions('hq.duplicate', changes, CHANGES)
   const { text, queue } = await original(app, ref)
@@ -97,7 +112,7 @@ export async function duplicateJob(
     queue: other = baseQueue(job.queue ?? queue),
     priority = priorityOf(job.queue ?? queue),
   } = changes
-  const { jid, existing } = await app.client.pushed({
+  const request = {
     ...Object.fromEntries(members),
     class: name,
     args: others && keepsLast(job, others) ? [...others.slice(0, -1), args.at(-1)] : (others ?? args),
@@ -106,8 +121,12 @@ export async function duplicateJob(
     ...given(changes, ['tags', 'wait', 'waitUntil']),
     ...(isTracked ? { track: true } : {}),
     ...uniqueOf(job, others !== undefined),
-  })
-  if (!existing) return jid
+  }
+  const { jid, existing } = await (id?.confirm
+    ? app.client.pushed(request, { jid: id.jid, confirm: id.confirm })
+    : app.client.pushed({ ...request, ...given({ jid: id?.jid }) }))
+  // An earlier request may have pushed the duplicate.
+  if (!existing || jid === id?.jid) return jid
   throw new HighkiqError(
     'UNIQUE_CONFLICT',
     `${name}: not pushed, because job ${jid} has the lock of these arguments: wait until it has ended`,

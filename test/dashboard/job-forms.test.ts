@@ -195,6 +195,20 @@ inBrowser('the forms of a job', (open) => {
     await button(page, 'Add the job').click()
     await pill(page, 'in its queue')
     expect(await hq.queue('default').size()).toBe(1)
+    // The same for a duplicate.
+    await button(page, 'Duplicate…').click()
+    await page.route('**/duplicate**', async (route) => {
+      await route.fetch()
+      await route.abort()
+    })
+    await button(page, 'Push a new job').click()
+    await dialog(page).getByRole('alert').waitFor()
+    expect(await hq.queue('default').size()).toBe(2)
+    expect(faults.splice(0)).toEqual([expect.stringContaining('Failed to load')])
+    await page.unroute('**/duplicate**')
+    await button(page, 'Push a new job').click()
+    await dialog(page).waitFor({ state: 'detached' })
+    expect(await hq.queue('default').size()).toBe(2)
   })
 
   test('an edit of a job that another person has edited meanwhile changes nothing', async () => {

@@ -60,6 +60,29 @@ test('a job is pushed again as a new one', async () => {
   expect(await hq.scheduled.size()).toBe(1)
 })
 
+test('a duplicate that is requested again with the same key is pushed once', async () => {
+  const audited: AuditEntry[] = []
+  const { call, hq } = api({ audit: (entry) => entry.action.endsWith('/duplicate') && audited.push(entry) })
+  hq.job('U', { unique: true }, async () => {})
+  const jid = await hq.push({ class: 'J', args: [1], wait: 3600 })
+  const unique = await hq.push({ class: 'U', args: [1], wait: 3600 })
+  const duplicate = (of: string | null, key: string, json: object = {}) =>
+    call('POST', `/api/v1/scheduled/${of}/duplicate`, { json, headers: { 'idempotency-key': key } })
+  const [first, second] = await Promise.all([duplicate(jid, 'one'), duplicate(jid, 'one')])
+  expect([first.status, second.body]).toEqual([200, first.body])
+  const other = await duplicate(unique, 'other', { args: [2] })
+  expect(await duplicate(unique, 'other', { args: [2] })).toMatchObject({ status: 200, body: other.body })
+  // The key stands for this duplicate, also when the original is gone.
+  expect(await duplicate(jid, 'one', { queue: 'low' })).toMatchObject({ status: 422 })
+  await (await hq.scheduled.find(jid as string))?.delete()
+  expect((await duplicate(jid, 'one')).body).toEqual(first.body)
+  expect((await duplicate(jid, 'two')).status).toBe(404)
+  expect((await hq.queue('default').page()).items.map(({ jid }) => jid).sort()).toEqual(
+    [first.body.jid, other.body.jid].sort(),
+  )
+  expect(audited.map(({ count }) => count).sort()).toEqual([0, 0, 0, 1, 1])
+})
+
 test('arguments with hidden parts are not edited, because the hidden parts would be lost', async () => {
   const { call, hq } = api({ redact: ['password'] })
   const [hidden, shown] = [

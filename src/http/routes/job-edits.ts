@@ -1,7 +1,9 @@
 /** Routes that change the arguments of a waiting job, or push it again as a new job. */
 
+import { PROGRAM } from '../../app.ts'
 import { secondsOf } from '../../client/push-json.ts'
 import type { DuplicateChanges } from '../../index.ts'
+import type { DuplicateId } from '../../inspect/edit.ts'
 import { SetEntry } from '../../inspect/entry.ts'
 import { QueuedJob } from '../../inspect/queue.ts'
 import type { JobRecord } from '../../inspect/record.ts'
@@ -11,10 +13,12 @@ import { stringifyJson } from '../../job/json.ts'
 import { given } from '../../job/options.ts'
 import { DuplicateChanges as ChangesBody, EditedArgs } from '../schemas/new-jobs.ts'
 import { invalid, json } from '../server/answer.ts'
+import { KEY } from '../server/idempotency.ts'
 import { type Call, capitalized, ok, PUSH_ERRORS, post, type Route } from '../server/route.ts'
 import { bodyOf } from '../server/schema.ts'
 import { actedOn, entryOf, gone, inTime, isKeyOf, key, queuedOf } from './job-key.ts'
 import { cut } from './job-summary.ts'
+import { pushOnce } from './push-once.ts'
 
 type JobCall = Call<{ key: string | undefined }>
 
@@ -39,23 +43,47 @@ function routesOf(path: string, noun: string, find: (call: JobCall) => Promise<J
     }),
     post(`${path}/duplicate`, {
       id: `duplicate${noun}`,
-      errors: [...PUSH_ERRORS, 'UNKNOWN_JID'],
+      errors: [...PUSH_ERRORS, 'UNKNOWN_JID', 'IDEMPOTENCY_KEY_REUSED'],
       summary: 'A new job with the same class, arguments and options is pushed, but for the changes in the body',
       query: { key },
       body: { content: { 'application/json': 'DuplicateChanges' }, optional: true },
       answers: ok('Duplicated', 'The new job'),
+      headers: KEY,
       async run(call) {
         const changes = changesOf(await bodyOf(call, ChangesBody))
-        const job = await find(call)
-        for (const name of ['args', 'tags'] as const) if (changes[name]) refuseHidden(call, job, name)
-        const jid = await call.hq.duplicate(job, changes)
-        const { args, ...others } = changes
-        const changed = [...(args ? changedArgs(call, job.args, args) : []), ...Object.keys(others)]
-        call.audit({ count: jid === null ? 0 : 1, ...aboutOf(job), changed, jids: jid === null ? [] : [jid] })
-        return json({ jid })
+        const duplicate = async (id?: DuplicateId) => {
+          const job = await find(call)
+          for (const name of ['args', 'tags'] as const) if (changes[name]) refuseHidden(call, job, name)
+          const jid = await call.hq[PROGRAM].duplicate(job, changes, id)
+          const { args, ...others } = changes
+          const changed = [...(args ? changedArgs(call, job.args, args) : []), ...Object.keys(others)]
+          call.audit({ count: jid === null ? 0 : 1, ...aboutOf(job), changed, jids: jid === null ? [] : [jid] })
+          return jid
+        }
+        const key = call.request.headers.get('idempotency-key')
+        return json({ jid: key === null ? await duplicate() : await duplicateOnce(call, key, changes, duplicate) })
       },
     }),
   ]
+}
+
+/** Duplicates the job, unless an earlier request with this key has done it. Returns the id of the duplicate. */
+async function duplicateOnce(
+  { hq, request, url, audit }: JobCall,
+  key: string,
+  changes: DuplicateChanges,
+  duplicate: (id: DuplicateId) => Promise<string | null>,
+): Promise<string | null> {
+  audit({ count: 0 })
+  const { jids } = await pushOnce(hq, key, `${url.pathname}${url.search} ${stringifyJson(changes)}`, {
+    jids: [undefined],
+    push: async (missing, confirm) => ({
+      jids: await Promise.all(Array.from(missing.values(), (jid) => duplicate({ jid, confirm }))),
+      existing: [],
+    }),
+    signal: request.signal,
+  })
+  return jids[0] ?? null
 }
 
 function changesOf({ at, in: wait, ...others }: { at?: unknown; in?: number } & DuplicateChanges): DuplicateChanges {

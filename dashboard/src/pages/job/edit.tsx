@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { sendText } from '../../api/client.ts'
 import type { Acted, Duplicated, JobDetail } from '../../api/types.ts'
+import { useKey } from '../../api/use-key.ts'
 import { at, encoded } from '../../base.ts'
 import { Icon } from '../../components/icon.tsx'
 import { showToast } from '../../components/toast.tsx'
@@ -85,6 +86,7 @@ function EditDialog({ job: now, path, onDone, onClose }: DialogProps & { onDone(
 
 function DuplicateDialog({ job, path, onClose }: DialogProps) {
   const { route } = useLocation()
+  const keyOf = useKey()
   const [text, setText] = useState(job.argsText)
   const tags = Array.isArray(job.payload.tags) ? job.payload.tags.map(String) : []
   const before: Settings = { queue: job.queue, priority: String(job.priority), tags: tags.join('\n'), when: '', at: '' }
@@ -98,7 +100,9 @@ function DuplicateDialog({ job, path, onClose }: DialogProps) {
     }
     if (Object.keys(wrong).length > 0) return wrong
     const body = bodyText(text === job.argsText ? null : text, membersOf(settings, before))
-    const { jid } = await sendText<Duplicated>(`${path}/duplicate`, body, { key: job.key })
+    // A tracked job gets an id of its own, which a key would determine.
+    const headers: Record<string, string> = job.task ? {} : { 'idempotency-key': keyOf(body, job.key) }
+    const { jid } = await sendText<Duplicated>(`${path}/duplicate`, body, { key: job.key }, headers)
     if (jid === null) return { form: t('job.duplicate.filtered') }
     showToast({ text: t('job.duplicate.done') })
     route(at(`/jobs/${encoded(jid)}`))
