@@ -54,6 +54,8 @@ export function adapt({ log }: Pick<Highkiq, 'log'>, handle: FetchHandler, unrea
       if ((incoming.headersDistinct?.host?.length ?? 0) > 1) throw invalid('the request must have one Host header')
       if (!hasBody(incoming)) Object.defineProperty(request, 'body', { value: null })
       else if (incoming.readableDidRead) incoming.rawBody = parsedBody(incoming)
+      // No route reads such a body, which could arrive for ever: the connection closes after the answer.
+      if (hasBody(incoming) && !mayHaveBody(incoming)) outgoing.shouldKeepAlive = false
       const { socket, httpVersion, baseUrl } = incoming
       const answer = await handle(request, { remote: socket.remoteAddress, httpVersion, base: baseUrl })
       closeUnread(incoming, outgoing, unreadSeconds)
@@ -120,6 +122,11 @@ function simplifyAddress(incoming: Incoming): void {
 function hasBody({ headers, httpVersionMajor }: Incoming): boolean {
   const { 'transfer-encoding': encoding, 'content-length': length = 0 } = headers
   return encoding !== undefined || Number(length) > 0 || httpVersionMajor >= 2
+}
+
+/** Over HTTP/2 the end of the answer ends the request, too. */
+function mayHaveBody({ method, httpVersionMajor }: Incoming): boolean {
+  return httpVersionMajor >= 2 || (method !== 'GET' && method !== 'HEAD')
 }
 
 /** @throws INVALID_REQUEST when a parser has read the body and kept nothing of it, or not all of its digits */

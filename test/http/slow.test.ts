@@ -16,6 +16,7 @@ function half(
   path: string,
   more: Record<string, string | number>,
   body = '',
+  method = 'POST',
 ): { socket: Socket; answer: Promise<string> } {
   const { hostname, port, host } = new URL(url)
   const socket = connect(Number(port), hostname).setEncoding('utf8')
@@ -28,7 +29,7 @@ function half(
   const lines = Object.entries({ host, 'content-length': 1_000_000, ...more }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   )
-  socket.write(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
+  socket.write(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
   return { socket, answer: once(socket, 'close').then(() => text) }
 }
 
@@ -72,6 +73,13 @@ test('a slow body is abandoned without a login, too: the login form', async () =
   const { url } = await served({ auth, limits: { bodySeconds: 0.3 } })
   const form = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }
   expect(await half(url, '/login', { ...form, 'content-length': 1000 }, 'token=').answer).toMatch(/^HTTP\/1\.1 408 /)
+})
+
+test.each(['GET', 'HEAD'])('a body of a %s is not waited for', async (method) => {
+  const { url } = await served({ auth })
+  const { socket, answer } = half(url, '/healthz', {}, '', method)
+  const drops = setInterval(() => socket.write('x'), 50)
+  expect(await answer.finally(() => clearInterval(drops))).toMatch(/^HTTP\/1\.1 200 /)
 })
 
 test('a trickling body is abandoned; a steady body is read, however long it takes', async () => {
