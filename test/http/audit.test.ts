@@ -167,6 +167,18 @@ test('a change whose answer is lost is in the audit, and so is one that the stor
   ])
 })
 
+test('a retry that fails after its delay is in the audit', async () => {
+  const t = audited({ jobs: (hq) => void hq.job('Row', async () => {}) })
+  const { id } = await t.hq.tasks.create(t.hq.jobNamed('Row'), [[1]])
+  const { status } = await t.call('POST', `/api/v1/tasks/${id}/retry?undoSeconds=1`, { json: {} })
+  await t.hq.tasks.get(id).delete()
+  await until(() => t.entries.length > 0)
+  expect([status, t.told()]).toMatchObject([
+    202,
+    [{ action: 'POST /api/v1/tasks/{id}/retry', target: { id }, details: { incomplete: true } }],
+  ])
+})
+
 test('an audit entry names the login', async () => {
   const push = { json: { class: 'Job', args: [] } }
   const whoIs = async (options: Parameters<typeof api>[0], headers: Record<string, string>) => {

@@ -101,8 +101,14 @@ export const TASK_ACTION_ROUTES: Route[] = [
       if (options.rows) throw invalid("undoSeconds can't be used with `rows`: leave it out")
       const writeAudit = call.deferAudit()
       const delayed = await server.delayedRetries.add(id, undoSeconds, async () => {
-        call.audit({ count: (await task.retry({ ...options, ...as })).rows })
-        writeAudit()
+        try {
+          call.audit({ count: (await task.retry({ ...options, ...as })).rows })
+        } catch (thrown) {
+          call.audit({ incomplete: true })
+          throw thrown
+        } finally {
+          writeAudit()
+        }
       })
       return json({ ...delayed, rows: rowsMeant(await task.reasons(), options) }, 202)
     },
