@@ -31,8 +31,8 @@ inBrowser('cron', (open) => {
     await page.getByText('nightly is paused; it stays paused after deploys').waitFor()
     await nightly.getByText('paused', { exact: true }).waitFor()
     expect(await info()).toMatchObject({ paused: true, nextAt: null })
-    // Also while it is paused.
-    await nightly.getByRole('button', { name: 'Run now' }).click()
+    // Also while it is paused, and once by a double click.
+    await nightly.getByRole('button', { name: 'Run now' }).dblclick()
     await page.getByText('nightly runs now').waitFor()
     expect(await ran.atLeast(1)).toEqual([['shop']])
     await nightly.getByRole('button', { name: 'Resume' }).click()

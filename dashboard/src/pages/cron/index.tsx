@@ -148,7 +148,14 @@ function CronActions({ entry: { name, paused }, reload }: { entry: CronEntry; re
   }
   return (
     <span class="actions-cell">
-      <button type="button" class="btn s" onClick={() => void act('run')}>
+      <button
+        type="button"
+        class="btn s"
+        onClick={({ detail: clicks }) => {
+          // The second click of a double click would push a second job.
+          if (clicks < 2) void act('run')
+        }}
+      >
         {t('cron.run')}
       </button>
       <button type="button" class="btn s" data-row-key="p" onClick={() => void act(paused ? 'resume' : 'pause')}>
