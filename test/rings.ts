@@ -17,7 +17,7 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL' | 'on shar
     test: { rest: 'fast' },
     'test/alerts': { rest: 'fast', full: ['command', 'delivery'] },
     'test/bench': { rest: 'fast' },
-    'test/chaos': { rest: 'full', fast: ['growth', 'verdict'] },
+    'test/chaos': { rest: 'full', fast: ['growth', 'verdict'], nightly: ['move-postgres'] },
     'test/cli': { rest: 'full', fast: ['messages'], nightly: ['bench'] },
     'test/client': { rest: 'fast' },
     'test/conformance': {
@@ -30,7 +30,7 @@ export const folders: Record<'highkiq' | 'on Redis' | 'on PostgreSQL' | 'on shar
     'test/demo': { rest: 'full' },
     'test/docs': {
       rest: 'full',
-      nightly: ['frameworks', 'nestjs', 'nestjs-11', 'nextjs', 'nextjs-bundled', 'runtimes', 'site'],
+      nightly: ['frameworks', 'nestjs', 'nestjs-11', 'nextjs', 'nextjs-bundled', 'runtimes', 'site', 'transactions'],
     },
     'test/engine': {
       rest: 'fast',
