@@ -32,6 +32,8 @@ export type Alert<Time = Date> =
     }
   | { kind: 'ordered-silent'; level: 'failed'; queue: string; shard: number; lag: number }
   | { kind: 'no-process'; level: 'error'; waiting: number }
+  /** `store`: the URL of the shard. */
+  | { kind: 'shard-unreachable'; level: 'error'; store: string }
 
 export type AlertKind = Alert['kind']
 
@@ -46,6 +48,7 @@ export interface Thresholds {
   readonly 'task-paused'?: false
   readonly 'ordered-silent'?: false | { lag?: number }
   readonly 'no-process'?: false | { waiting?: number }
+  readonly 'shard-unreachable'?: false
 }
 
 type Figures<Of> = readonly Extract<keyof Exclude<Of, false | undefined>, string>[]
@@ -61,6 +64,7 @@ export const FIGURES: { readonly [Kind in AlertKind]: Figures<Thresholds[Kind]> 
   'task-paused': [],
   'ordered-silent': ['lag'],
   'no-process': ['waiting'],
+  'shard-unreachable': [],
 }
 
 export const ALERT_KINDS = Object.keys(FIGURES) as AlertKind[]
@@ -84,6 +88,8 @@ function subjectOf(alert: Alert<unknown>): unknown {
       return alert.task
     case 'no-process':
       return null
+    case 'shard-unreachable':
+      return alert.store
     default:
       return alert.queue
   }

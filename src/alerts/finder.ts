@@ -7,6 +7,7 @@ import type { QueueSummary } from '../inspect/queue.ts'
 import { QueueTrends } from '../inspect/queue-trend.ts'
 import { storeReads } from '../inspect/store-reads.ts'
 import { cached } from '../job/cached.ts'
+import { withoutUnreachable } from '../job/without-unreachable.ts'
 import { unownedShards } from '../ordered/unowned-shards.ts'
 import type { Lease, Store } from '../store/contract.ts'
 import { type CheckedTask, troubledTasks } from '../tasks/troubled-tasks.ts'
@@ -38,6 +39,8 @@ export function alertFinder(
   { reads = storeReads(app), redact, most = MOST }: FinderOptions = {},
 ) {
   const { store } = app
+  /** Whether what is not found may be on a shard that can't be reached. */
+  const isPartial = () => (store.unreachableShards ?? []).length > 0
   const observer = new LeaseObserver()
   const growth = new QueueGrowth()
   const trends = new QueueTrends()
@@ -63,47 +66,57 @@ export function alertFinder(
       .slice(0, most)
       .map((one): Alert => ({ kind: 'queue-grows', level: 'failed', ...one }))
 
+  async function find() {
+    const [processes, leases, { queues }, { running, still, paused }, { count, silent: orderedAlerts }, causes] =
+      await Promise.all([
+        reads.processes(),
+        reads.leases().then((found) => found ?? []),
+        reads.queues(),
+        tasks(),
+        ordered(),
+        causesOf(),
+      ])
+    observer.observe(leases, performance.now())
+    const leasesOf = processLeases(leases)
+    const silent = processes.flatMap((process) => silentOf(process, leasesOf(process.identity)))
+    const silentOnes = new Set(silent.map(({ identity }) => identity))
+    const live = processes.filter(({ identity }) => !silentOnes.has(identity))
+    const [unserved, isServed] = queuesWithout(live, queues, most)
+    const alerts: Alert[] = [
+      ...(store.unreachableShards ?? []).map(
+        (url): Alert => ({ kind: 'shard-unreachable', level: 'error', store: url }),
+      ),
+      ...unserved,
+      ...silent.slice(0, most),
+      ...causes,
+      ...growing(queues.filter(({ name }) => isServed(name))),
+      ...paused.slice(0, most).map(pausedAlert),
+      // A task whose queue is paused or has no process is covered by another alert.
+      ...still
+        .filter(({ queue }) => isServed(queue))
+        .slice(0, most)
+        .map(stillAlert),
+      ...orderedAlerts,
+    ]
+    return { processes, queues, tasks: running, orderedQueues: count, alerts }
+  }
+
   return {
     /** Records the sizes of the queues. To be called every ten seconds. */
     async sample() {
+      if (isPartial()) return
       const { queues, now } = await reads.queues()
       growth.add(now, queues)
       trends.add(now, queues)
     },
     trends,
-    /** Whether the finder has watched for long enough that a problem of this kind is over when it is not found. */
-    isKnown: (kind: AlertKind) => kind !== 'queue-grows' || growth.isKnown(app.now(), GROWS_MINUTES),
-    async find() {
-      const [processes, leases, { queues }, { running, still, paused }, { count, silent: orderedAlerts }, causes] =
-        await Promise.all([
-          reads.processes(),
-          reads.leases().then((found) => found ?? []),
-          reads.queues(),
-          tasks(),
-          ordered(),
-          causesOf(),
-        ])
-      observer.observe(leases, performance.now())
-      const leasesOf = processLeases(leases)
-      const silent = processes.flatMap((process) => silentOf(process, leasesOf(process.identity)))
-      const silentOnes = new Set(silent.map(({ identity }) => identity))
-      const live = processes.filter(({ identity }) => !silentOnes.has(identity))
-      const [unserved, isServed] = queuesWithout(live, queues, most)
-      const alerts: Alert[] = [
-        ...unserved,
-        ...silent.slice(0, most),
-        ...causes,
-        ...growing(queues.filter(({ name }) => isServed(name))),
-        ...paused.slice(0, most).map(pausedAlert),
-        // A task whose queue is paused or has no process is covered by another alert.
-        ...still
-          .filter(({ queue }) => isServed(queue))
-          .slice(0, most)
-          .map(stillAlert),
-        ...orderedAlerts,
-      ]
-      return { processes, queues, tasks: running, orderedQueues: count, alerts }
+    /** Whether the finder has seen enough that a problem of this kind is over when it is not found. */
+    isKnown(kind: AlertKind): boolean {
+      if (kind === 'shard-unreachable') return true
+      return !isPartial() && (kind !== 'queue-grows' || growth.isKnown(app.now(), GROWS_MINUTES))
     },
+    /** Finds the alerts, also while a shard can't be reached. */
+    find: () => withoutUnreachable(store, find),
   }
 }
 

@@ -81,6 +81,12 @@ export function textsOf(
         what: t('alerts.no-process.what', { n: one.waiting }),
         path: '/busy',
       }
+    case 'shard-unreachable':
+      return {
+        title: t('alerts.shard-unreachable', { store: one.store }),
+        what: t('alerts.shard-unreachable.what'),
+        path: '/doctor',
+      }
   }
 }
 

@@ -1,12 +1,12 @@
 import { Chain, type Middleware } from '../job/chain.ts'
 import { checkQueueName } from '../job/definition.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
+import { Override } from '../job/override.ts'
 import { type Payload, readPayload, type Wire } from '../job/payload.ts'
 import type { OnConflict } from '../job/unique.ts'
 import type { Store } from '../store/contract.ts'
 import { type Bulk, type BulkOptions, type BulkPlan, planBulk, type Rows } from './bulk.ts'
 import { JobWriter, type JobWriterOptions } from './job-writer.ts'
-import { Override } from './override.ts'
 import { promoted } from './promotion.ts'
 import type { ObservedPush, PushObserver } from './push-observer.ts'
 import {

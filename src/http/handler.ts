@@ -16,7 +16,7 @@ import { errorAnswer, invalid, withoutServerDetails } from './server/answer.ts'
 import { checkType, limitWaiting } from './server/body.ts'
 import { errorPage } from './server/html-page.ts'
 import { membersIn, readParameters } from './server/parameter.ts'
-import { checkAccept, type Route } from './server/route.ts'
+import { checkAccept, type Route, runRead } from './server/route.ts'
 import { type HttpOptions, type ServerContext, serverContext } from './server/server-context.ts'
 import { viewerOf } from './server/viewer.ts'
 
@@ -140,7 +140,7 @@ async function answerTo(route: Route, { env, req }: Context<{ Bindings: Arrival 
     const linkShowsHidden = link === 'change' && opened?.isRedacted === false
     const rights = { who, isByCookie, link, linkHolder: opened?.holder, linkShowsHidden, mayChange }
     const call = { hq, server, base, request, url, path, query, peer, ...rights, audit, deferAudit }
-    const answer = await route.run(call)
+    const answer = await (changes ? route.run(call) : runRead(route, call))
     if (changes) {
       server.liveLists.forget()
       server.queueInsight.forget()

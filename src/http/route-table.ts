@@ -39,7 +39,7 @@ const OPEN: Route[] = [
     access: 'all',
     answers: ok('Health', 'The store answers'),
     async run({ hq }) {
-      await hq.store.tasks.find('0000000000000000')
+      await hq.store.jobs.pausedQueues()
       return json({ status: 'ok' })
     },
   }),

@@ -3,8 +3,10 @@
 import type { AppPort } from '../app/port.ts'
 import { flowOf } from '../batches/jids.ts'
 import type { Progress } from '../job/context.ts'
+import { isUnreachable } from '../job/errors.ts'
 import { bareTemplate, type Payload, readPayload } from '../job/payload.ts'
 import { baseQueue } from '../job/priority.ts'
+import { withoutUnreachable } from '../job/without-unreachable.ts'
 import type { SetName } from '../store/contract.ts'
 import type { SetEntry } from './entry.ts'
 import { runningInOthers } from './process.ts'
@@ -58,7 +60,7 @@ const PAGE = 500
  * Searches all places in the order in which a job passes them, so that it finds a job that moves meanwhile. It
  * searches twice, because a job may also move back. The row of a task that has ended is searched for only in the dead set.
  */
-export async function findJob(app: AppPort, jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<Found> {
+async function find(app: AppPort, jid: string, { signal }: { signal?: AbortSignal } = {}): Promise<Found> {
   const store = app.store
   for (let attempt = 1; ; attempt++) {
     const event = await store.tasks.event(jid)
@@ -67,6 +69,21 @@ export async function findJob(app: AppPort, jid: string, { signal }: { signal?: 
     if (found) return found
     if (isOver) return nothing('ended')
     if (attempt === 2) return nothing(event === null ? 'unknown' : event.status === 'working' ? 'running' : 'backlog')
+  }
+}
+
+/**
+ * Finds a job, also while another shard can't be reached.
+ * @throws STORE_UNREACHABLE when the job may be on a shard that can't be reached
+ */
+export async function findJob(app: AppPort, jid: string, options: { signal?: AbortSignal } = {}): Promise<Found> {
+  try {
+    return await find(app, jid, options)
+  } catch (thrown) {
+    if (!isUnreachable(thrown)) throw thrown
+    const found = await withoutUnreachable(app.store, () => find(app, jid, options))
+    if (found.state === 'unknown') throw thrown
+    return found
   }
 }
 

@@ -93,6 +93,13 @@ export interface Store {
   readonly url: string
   /** The URLs of its shards, if it consists of several stores. Each job is on one of them. */
   readonly shardUrls?: readonly string[]
+  /** The URLs of the shards that can't be reached now, as far as this process knows. */
+  readonly unreachableShards?: readonly string[]
+  /**
+   * Runs a read, and all reads that it calls, without the shards that can't be reached: their lists and figures leave out
+   * what is stored there. Without it, such reads reject.
+   */
+  withoutUnreachable?<T>(read: () => T): T
   /** The number of calls that one caller should have under way at a time, for instance `settleAndFetch` of an owner; more do not make it faster. */
   readonly maxConcurrentCalls: number
 

@@ -4,6 +4,7 @@ import { expect, type TestContext, test } from 'vitest'
 import { Collector, gate, promptly, recorder, until } from '../engine/bench.ts'
 import { type RedisServer, startServer } from '../redis/server.ts'
 import { onRedis } from '../redis/suite.ts'
+import { TROUBLES } from './shard-troubles.ts'
 
 /**
  * How many jobs of the other shard run soon after a shard is gone. If each step waited 5 seconds for it, they would take a
@@ -12,11 +13,6 @@ import { onRedis } from '../redis/suite.ts'
 const MANY = 300
 const SOON_SECONDS = 2
 const HELD = 6
-
-const TROUBLES = [
-  ['down', (server: RedisServer) => server.kill(), (server: RedisServer) => server.start()],
-  ['frozen', async (server: RedisServer) => server.freeze(), async (server: RedisServer) => server.thaw()],
-] as const
 
 onRedis('two shards, one of them in trouble', () => {
   for (const [name, begin, end] of TROUBLES) {
@@ -46,6 +42,25 @@ onRedis('two shards, one of them in trouble', () => {
       await scene.expectOnce()
     })
   }
+
+  test('while a shard refuses all scripts the jobs of the other one run on, and each stored job runs once', async (context) => {
+    const scene = await Scene.make(context)
+    await scene.hold()
+    const pushing = scene.push()
+    await scene.runs(MANY)
+    await scene.second.ask('ACL', 'SETUSER', 'default', '-eval', '-evalsha')
+    await promptly(SOON_SECONDS, scene.runs(MANY))
+    // The jobs of both shards end meanwhile.
+    scene.finish()
+    await until(() => scene.refused.length > 0)
+    await promptly(SOON_SECONDS, scene.runs(MANY))
+
+    await scene.second.ask('ACL', 'SETUSER', 'default', '+eval', '+evalsha')
+    await promptly(SOON_SECONDS, scene.runs(MANY))
+    scene.isOver = true
+    await pushing
+    await scene.expectOnce()
+  })
 
   test('a worker that starts while a shard is down serves it when it is back, and keeps its lease', async (context) => {
     const scene = await Scene.make(context, false)

@@ -30,4 +30,6 @@ export const en = {
     one: '{n} job waits. Start one: highkiq work -r ./jobs.ts',
     other: '{n} jobs wait. Start one: highkiq work -r ./jobs.ts',
   },
+  'alerts.shard-unreachable': "The shard {store} can't be reached",
+  'alerts.shard-unreachable.what': 'Its jobs wait, and are missing in all lists and figures',
 } satisfies Record<string, Phrase>

@@ -37,4 +37,6 @@ export const ru: Record<keyof typeof en, Phrase> = {
     many: 'Ждут {n} заданий. Запустите: highkiq work -r ./jobs.ts',
     other: 'Ждут {n} задания. Запустите: highkiq work -r ./jobs.ts',
   },
+  'alerts.shard-unreachable': 'Шард {store} недоступен',
+  'alerts.shard-unreachable.what': 'Его задания ждут, и их нет ни в списках, ни в показателях',
 }

@@ -22,4 +22,6 @@ export const zh: Record<keyof typeof en, Phrase> = {
   'alerts.ordered-silent.what': '已滞后 {time}',
   'alerts.no-process': '没有运行中的工作进程',
   'alerts.no-process.what': { other: '有 {n} 个作业在等待。启动：highkiq work -r ./jobs.ts' },
+  'alerts.shard-unreachable': '无法连接分片 {store}',
+  'alerts.shard-unreachable.what': '其中的作业在等待，并且不在任何列表和数字之内',
 }

@@ -21,8 +21,8 @@ const CRONS_MS = 30_000
 
 export type LiveStats = Made<'LiveStats'>
 
-/** The result of `hq.stats()`. */
-export type AppStats = Awaited<ReturnType<Highkiq['stats']>>
+/** The result of `hq.stats()`, but without what is on shards that can't be reached. */
+export type AppStats = Awaited<ReturnType<Highkiq['stats']>> & { unreachableShards?: string[] }
 
 export interface LiveStatsListener {
   onStats(live: LiveStats): void
@@ -149,7 +149,7 @@ export class LiveStatsFeed {
     return Math.round((performance.now() - began) * 10) / 10
   }
 
-  /** Returns the result of `hq.stats()`, made of what is read for other figures, too. */
+  /** Returns the stats, made of what is read for other figures, too. */
   async #readStats(): Promise<AppStats> {
     const reads = this.#reads
     const [totals, processes, leases, { queues }, ordered] = await Promise.all([
@@ -160,6 +160,8 @@ export class LiveStatsFeed {
       orderedTotals(this.#hq.store, this.#hq.now()),
     ])
     const defaultLatency = queues.find(({ name }) => name === 'default')?.latency ?? 0
-    return { ...statsFrom({ totals, processes, leases, defaultLatency }), ordered }
+    const stats = { ...statsFrom({ totals, processes, leases, defaultLatency }), ordered }
+    const { unreachableShards = [] } = this.#hq.store
+    return unreachableShards.length > 0 ? { ...stats, unreachableShards: [...unreachableShards] } : stats
   }
 }

@@ -64,6 +64,7 @@ export const JOB_ROUTES: Route[] = [
   get('/api/v1/jobs/{jid}', {
     id: 'getJob',
     summary: 'Returns where a job is, its event and its result',
+    isComplete: true,
     query: {
       wait: integer(0, LONGEST_WAIT, 0, 'seconds to wait for its end'),
       whole: flag('returns the whole job, however long it is'),

@@ -29,6 +29,7 @@ export const STATS_ROUTES: Route[] = [
     run: async ({ server }) => json(await server.liveStats.latest()),
   }),
   get('/api/v1/diagnosis', {
+    isComplete: true,
     id: 'getDiagnosis',
     summary:
       'Examines the store, the workers and the jobs, as `highkiq doctor` does; the answer is reused for five seconds',

@@ -45,6 +45,7 @@ export const Alert = v.variant('kind', [
   }),
   alert('ordered-silent', 'failed', { queue: s.text, shard: s.count, lag: s.amount }),
   alert('no-process', 'error', { waiting: s.count }),
+  alert('shard-unreachable', 'error', { store: s.described(s.text, 'the URL of the shard') }),
 ])
 
 const figures = {
@@ -59,6 +60,9 @@ const figures = {
   dead: s.count,
   processes: s.count,
   defaultLatency: s.amount,
+  unreachableShards: s.optional(
+    s.described(s.list(s.text), "the URLs of shards that can't be reached: the figures leave out what they store"),
+  ),
 }
 const ordered = s.object({ length: s.count, morgueLength: s.count, lag: s.amount })
 

@@ -4,6 +4,7 @@ import { parseAccept } from 'hono/utils/accept'
 import type { Highkiq } from '../../app.ts'
 import type { ErrorCode } from '../../job/error-codes.ts'
 import { HighkiqError } from '../../job/errors.ts'
+import { withoutUnreachable } from '../../job/without-unreachable.ts'
 import type { LinkRights } from '../../tasks/link.ts'
 import type { AuditDetails } from '../access/audit.ts'
 import type { Peer } from '../access/local.ts'
@@ -71,6 +72,8 @@ export interface Route {
    * the task `id`. `meta`: also callers with the link to the tasks with the `meta` of the query. `all`: everybody.
    */
   access?: 'operator' | 'task' | 'meta' | 'all'
+  /** True for a read that must not leave out what is on a shard that can't be reached: it is refused then. */
+  isComplete?: boolean
   /** True for a route that changes nothing but is recorded in the audit. */
   audited?: boolean
   query?: Parameters
@@ -81,6 +84,12 @@ export interface Route {
   /** The codes below 500 that only this route answers, beside those that follow from its access and its body. */
   errors?: readonly ErrorCode[]
   run(call: Call): Response | Promise<Response>
+}
+
+/** Runs a route that changes nothing. Its lists and figures leave out shards that can't be reached, unless it `isComplete`. */
+export function runRead(route: Route, call: Call): Response | Promise<Response> {
+  if (route.access === 'all' || route.isComplete) return route.run(call)
+  return withoutUnreachable(call.hq.store, () => route.run(call))
 }
 
 /** Returns a function that makes a route of this method. The function of the route knows the types of its query. */

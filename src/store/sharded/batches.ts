@@ -2,7 +2,8 @@
 
 import { invalidOption } from '../../job/errors.ts'
 import type { BatchCreation, BatchProgress, BatchPush, BatchRecord, BatchStore } from '../contract.ts'
-import { byBytes, pageThrough, type Shards, slotOf } from './shards.ts'
+import { byBytes, pageThrough } from './pages.ts'
+import { type Shards, slotOf } from './shards.ts'
 
 export class ShardedBatchStore implements BatchStore {
   readonly #shards: Shards

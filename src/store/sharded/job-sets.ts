@@ -1,8 +1,9 @@
 /** Job sets. Each is on all shards, and an entry stays on its shard when it moves. */
 
 import type { Entry, JobSetStore, Store, Swap, SwapAnswer } from '../contract.ts'
+import { byBytes, merged } from './pages.ts'
 import { RepeatedCalls } from './repeated-calls.ts'
-import { byBytes, jidIn, merged, type Shards } from './shards.ts'
+import { jidIn, type Shards } from './shards.ts'
 
 export class ShardedJobSetStore implements JobSetStore {
   readonly #shards: Shards

@@ -37,11 +37,13 @@ export class ShardedJobStore implements JobStore {
   readonly peek: JobStore['peek'] = async (queue, offset, limit) => {
     const texts: string[] = []
     let skip = offset
-    for (const { store } of this.#shards.all) {
+    const sizes = await this.#shards.each(async ({ jobs }) => {
+      const [info] = await jobs.queues([queue])
+      return { jobs, size: info?.size ?? 0 }
+    })
+    for (const { jobs, size } of sizes) {
       if (texts.length >= limit) break
-      const [info] = await store.jobs.queues([queue])
-      const size = info?.size ?? 0
-      if (skip < size) texts.push(...(await store.jobs.peek(queue, skip, limit - texts.length)))
+      if (skip < size) texts.push(...(await jobs.peek(queue, skip, limit - texts.length)))
       skip = Math.max(skip - size, 0)
     }
     return texts

@@ -13,6 +13,7 @@ import {
   withoutKey,
 } from '../contract.ts'
 import { RepeatedCalls } from './repeated-calls.ts'
+import { isShardFailure } from './shard-failure.ts'
 import type { Shard, Shards } from './shards.ts'
 import type { Slots } from './slots.ts'
 
@@ -114,7 +115,7 @@ export class ShardedLimitStore implements LimitStore {
         const names = some.map(({ name }) => name)
         if (isOwn || names.length === 0) continue
         await shard.store.limits.postpone(names, ELSEWHERE_MS).catch((thrown) => {
-          if (!isUnreachable(thrown)) throw thrown
+          if (!isShardFailure(thrown)) throw thrown
         })
       }
     }

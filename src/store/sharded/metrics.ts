@@ -61,11 +61,15 @@ export class ShardedMetricStore implements MetricStore {
   // The first shard has the data that exist once.
 
   readonly recordSnapshot: MetricStore['recordSnapshot'] = (...args) => this.#first.recordSnapshot(...args)
-  readonly snapshots: MetricStore['snapshots'] = (...args) => this.#first.snapshots(...args)
+  readonly snapshots: MetricStore['snapshots'] = (...args) => this.#ofFirst((first) => first.snapshots(...args))
   readonly recordQueueSizes: MetricStore['recordQueueSizes'] = (...args) => this.#first.recordQueueSizes(...args)
-  readonly queueSizes: MetricStore['queueSizes'] = (...args) => this.#first.queueSizes(...args)
+  readonly queueSizes: MetricStore['queueSizes'] = (...args) => this.#ofFirst((first) => first.queueSizes(...args))
   readonly recordDeploy: MetricStore['recordDeploy'] = (...args) => this.#first.recordDeploy(...args)
-  readonly deploys: MetricStore['deploys'] = (days) => this.#first.deploys(days)
+  readonly deploys: MetricStore['deploys'] = (days) => this.#ofFirst((first) => first.deploys(days))
+
+  async #ofFirst<T>(read: (metrics: MetricStore) => Promise<T[]>): Promise<T[]> {
+    return (await this.#shards.unlessLeftOut(this.#shards.first, read(this.#first))) ?? []
+  }
 
   get #first(): MetricStore {
     return this.#shards.first.store.metrics

@@ -1,8 +1,8 @@
 /** Renews the leases on all shards, in the lease thread. */
 
-import { isUnreachable } from '../../job/errors.ts'
 import type { Renewer } from '../contract.ts'
 import { outcomesInTime } from './in-time.ts'
+import { isShardFailure } from './shard-failure.ts'
 
 type Renew = (owner: string, seconds: number, isWanted: () => boolean) => Promise<boolean>
 
@@ -57,7 +57,7 @@ export class Renewals {
 
   /**
    * Resolves with false when the owner has lost its lease on a shard that it had joined, or that had renewed it. Leaves out
-   * shards that can't be reached; rejects if none can.
+   * shards that fail; rejects if all do.
    */
   async renew(name: string, seconds: number, isWanted: () => boolean = () => true): Promise<boolean> {
     const owner = this.#owners.get(name) ?? { renewed: new Set(), pending: new Map(), isLost: false }
@@ -79,7 +79,7 @@ export class Renewals {
     })
     const outcomes = await outcomesInTime(calls)
     const failures = outcomes.flatMap((one) => (one?.status === 'rejected' ? [one.reason] : []))
-    const other = failures.find((thrown) => !isUnreachable(thrown))
+    const other = failures.find((thrown) => !isShardFailure(thrown))
     if (other !== undefined) throw other
     if (failures.length === calls.length) throw failures[0]
     const isHeld = !owner.isLost && outcomes.some((one) => one?.status === 'fulfilled' && one.value)

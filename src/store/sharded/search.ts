@@ -1,7 +1,8 @@
 /** Searches: shard by shard. The hint `at` of a job begins with the index of its shard. */
 
 import type { Entry, Pull, SearchStore, SwapAnswer, WaitingJob } from '../contract.ts'
-import { jidIn, pageThrough, prefixed, readPrefixed, type Shard, type Shards } from './shards.ts'
+import { pageThrough } from './pages.ts'
+import { jidIn, prefixed, readPrefixed, type Shard, type Shards } from './shards.ts'
 
 export class ShardedSearchStore implements SearchStore {
   readonly #shards: Shards
@@ -24,16 +25,15 @@ export class ShardedSearchStore implements SearchStore {
   }
 
   readonly scanQueues: SearchStore['scanQueues'] = async (queues, needle) => {
-    const all = await this.#shards.each((store) => store.search.scanQueues(queues, needle))
+    const all = await this.#shards.each(async ({ search }, shard) => {
+      const { items, sizes } = await search.scanQueues(queues, needle)
+      return { sizes, items: items.map((job) => ({ ...jobAt(job, shard), queue: job.queue })) }
+    })
     // Only queues that all shards have searched count.
     const searched = Math.min(...all.map(({ sizes }) => sizes.length))
     const wanted = queues.slice(0, searched)
     return {
-      items: wanted.flatMap((queue) =>
-        all.flatMap(({ items }, i) =>
-          items.filter((job) => job.queue === queue).map((job) => ({ ...jobAt(job, this.#shards.at(i)), queue })),
-        ),
-      ),
+      items: wanted.flatMap((queue) => all.flatMap(({ items }) => items.filter((job) => job.queue === queue))),
       sizes: wanted.map((_, i) => all.reduce((sum, { sizes }) => sum + (sizes[i] as number), 0)),
     }
   }

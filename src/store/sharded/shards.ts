@@ -2,12 +2,14 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
-import { HighkiqError, isUnreachable } from '../../job/errors.ts'
+import { isUnreachable } from '../../job/errors.ts'
+import { Override } from '../../job/override.ts'
 import { RenewedMap } from '../../job/renewed-map.ts'
 import type { Effect, PushItem, Store } from '../contract.ts'
 import { LATE_MS, outcomesInTime, outcomesUntil } from './in-time.ts'
 import { observed } from './observed-store.ts'
 import { answeredWithin, Reachability } from './reachability.ts'
+import { isShardFailure, WrongShardError } from './shard-failure.ts'
 
 /** One of the stores that together are the sharded store. */
 export interface Shard {
@@ -66,6 +68,8 @@ export class Shards {
   /** The shards of the jobs that workers of this process run, by jid. */
   readonly running = new RenewedMap<string, Shard>()
   readonly #onReached = new Set<(shard: Shard) => void>()
+  /** Whether reads leave out the shards that can't be reached. */
+  readonly #isPartial = new Override<true>()
 
   constructor(stores: readonly Store[]) {
     this.all = stores.map((store, index) => {
@@ -127,8 +131,27 @@ export class Shards {
     return this.running.get(jid) ?? this.of(jid)
   }
 
-  /** Calls all shards, and resolves with their answers in order. Rejects if one does, after all have answered. */
+  /** Runs a read without the shards that can't be reached, and without those that don't answer it or a check. */
+  withoutUnreachable<T>(read: () => T): T {
+    return this.#isPartial.within(true, read)
+  }
+
+  get isPartial(): boolean {
+    return this.#isPartial.current === true
+  }
+
+  /**
+   * Calls all shards, and resolves with their answers in order. Rejects if one does, after all have answered. Within
+   * `withoutUnreachable` it resolves with the answers of those that can be reached.
+   */
   async each<T>(call: (store: Store, shard: Shard) => Promise<T>): Promise<T[]> {
+    if (this.isPartial) {
+      const answered = await this.reachable(
+        (store, shard) => this.untilUnreachable(shard, call(store, shard)),
+        isUnreachable,
+      )
+      return answered.map(({ answer }) => answer)
+    }
     const answers = await Promise.allSettled(this.all.map((shard) => call(shard.store, shard)))
     return answers.map((answer) => {
       if (answer.status === 'rejected') throw answer.reason
@@ -137,11 +160,14 @@ export class Shards {
   }
 
   /**
-   * Calls all shards, and resolves with the answers of those that can be reached. Rejects if none can, or if one throws
-   * any other error.
+   * Calls all shards, and resolves with the answers of those that do not fail. Rejects if all fail, or if an error is not
+   * one of `isLeftOut`.
    */
-  async reachable<T>(call: (store: Store, shard: Shard) => Promise<T>): Promise<Answered<T>[]> {
-    return this.#answered(await Promise.allSettled(this.all.map((shard) => call(shard.store, shard))))
+  async reachable<T>(
+    call: (store: Store, shard: Shard) => Promise<T>,
+    isLeftOut: (thrown: unknown) => boolean = isShardFailure,
+  ): Promise<Answered<T>[]> {
+    return this.#answered(await Promise.allSettled(this.all.map((shard) => call(shard.store, shard))), isLeftOut)
   }
 
   /** Like `reachable`, but goes on without a shard that answers later than the others. */
@@ -149,9 +175,12 @@ export class Shards {
     return this.#answered(await outcomesInTime(this.all.map((shard) => call(shard.store, shard))))
   }
 
-  #answered<T>(outcomes: readonly (PromiseSettledResult<T> | undefined)[]): Answered<T>[] {
+  #answered<T>(
+    outcomes: readonly (PromiseSettledResult<T> | undefined)[],
+    isLeftOut: (thrown: unknown) => boolean = isShardFailure,
+  ): Answered<T>[] {
     const failures = outcomes.flatMap((outcome) => (outcome?.status === 'rejected' ? [outcome.reason] : []))
-    const other = failures.find((thrown) => !isUnreachable(thrown))
+    const other = failures.find((thrown) => !isLeftOut(thrown))
     if (other !== undefined) throw other
     if (failures.length === this.all.length) throw failures[0]
     return outcomes.flatMap((outcome, i) => {
@@ -161,20 +190,30 @@ export class Shards {
     })
   }
 
+  /** Resolves with the answer of a call. Rejects when the shard does not answer, and is found to be unreachable. */
+  async untilUnreachable<T>({ reachability }: Shard, call: Promise<T>): Promise<T> {
+    const answer = Promise.allSettled([call])
+    while (!(await answeredWithin(LATE_MS, answer))) {
+      if (reachability.failure) throw reachability.failure
+      reachability.checkLate()
+    }
+    return call
+  }
+
   /** Resolves with the answer of a call. Checks the shard when it does not answer soon. */
   async checkingLate<T>({ reachability }: Shard, call: Promise<T>): Promise<T> {
     if (!(await answeredWithin(LATE_MS, Promise.allSettled([call])))) reachability.checkLate()
     return call
   }
 
-  /** Calls the first shard, or the next one if that can't be reached. */
+  /** Calls the first shard, or the next one if that fails. */
   async firstReachable<T>(call: (store: Store, shard: Shard) => Promise<T>): Promise<T> {
     let failure: unknown
     for (const shard of this.all) {
       try {
         return await call(shard.store, shard)
       } catch (thrown) {
-        if (!isUnreachable(thrown)) throw thrown
+        if (!isShardFailure(thrown)) throw thrown
         failure ??= thrown
       }
     }
@@ -184,10 +223,21 @@ export class Shards {
   /** Calls one shard after another, until the answer of one is not null. */
   async find<T>(call: (store: Store, shard: Shard) => Promise<T | null>): Promise<T | null> {
     for (const shard of this.all) {
-      const answer = await call(shard.store, shard)
-      if (answer !== null) return answer
+      const answer = await this.unlessLeftOut(shard, call(shard.store, shard))
+      if (answer !== null && answer !== undefined) return answer
     }
     return null
+  }
+
+  /** Resolves with the answer of a read. Within `withoutUnreachable` it is undefined if the shard can't be reached. */
+  async unlessLeftOut<T>(shard: Shard, read: Promise<T>): Promise<T | undefined> {
+    if (!this.isPartial) return read
+    try {
+      return await this.untilUnreachable(shard, read)
+    } catch (thrown) {
+      if (!isUnreachable(thrown)) throw thrown
+      return undefined
+    }
   }
 
   /**
@@ -317,52 +367,7 @@ async function checkShard(store: Store, number: string): Promise<void> {
   await store.open()
   const stored = await store.results.secret(NUMBER, number)
   if (stored === number) return
-  throw new HighkiqError(
-    'STORE_UNUSABLE',
+  throw new WrongShardError(
     `${store.url} is shard ${stored}, not ${number}: name the shards always in the same order; their number can't change`,
   )
-}
-
-/**
- * Reads pages of one shard after the other, until there are `limit` items. `next` is the cursor of the next page; null: all shards
- * are read. `skipsUnreachable`: shards that can't be reached are left out.
- */
-export async function pageThrough<Item>(
-  shards: Shards,
-  cursor: string | null | undefined,
-  limit: number,
-  read: (
-    store: Store,
-    page: { after: string | undefined; limit: number },
-    shard: Shard,
-  ) => Promise<{ items: readonly Item[]; next: string | null }>,
-  { skipsUnreachable = false } = {},
-): Promise<{ items: Item[]; next: string | null }> {
-  const items: Item[] = []
-  let { index, text } = cursor ? readPrefixed(cursor) : { index: 0, text: '' }
-  for (; index < shards.all.length; index++, text = '') {
-    const shard = shards.at(index)
-    if (skipsUnreachable && !shard.reachability.isReachable) continue
-    const page = await read(shard.store, { after: text || undefined, limit: limit - items.length }, shard)
-    items.push(...page.items)
-    if (page.next !== null) return { items, next: prefixed(shard, page.next) }
-    if (items.length >= limit && index + 1 < shards.all.length) {
-      return { items, next: prefixed(shards.at(index + 1), '') }
-    }
-  }
-  return { items, next: null }
-}
-
-/** Merges sorted lists into one of at most `limit` items. */
-export function merged<Item>(
-  lists: readonly (readonly Item[])[],
-  compare: (a: Item, b: Item) => number,
-  limit: number,
-): Item[] {
-  return lists.flat().sort(compare).slice(0, limit)
-}
-
-/** Compares texts as the stores sort them: by their bytes. */
-export function byBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b))
 }

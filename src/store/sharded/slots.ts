@@ -1,14 +1,14 @@
 /** Releases slots of limits on their shards, until each shard has done it. */
 
-import { isUnreachable } from '../../job/errors.ts'
 import type { LimitStore } from '../contract.ts'
+import { isShardFailure } from './shard-failure.ts'
 import type { Shard, Shards } from './shards.ts'
 
 type Slot = Parameters<LimitStore['release']>[0]
 
 export class Slots {
   readonly #shards: Shards
-  /** The slots whose shard could not be reached. Their owner lives on, so the end of its lease does not release them. */
+  /** The slots whose shard has failed to release them. Their owner lives on, so the end of its lease does not release them. */
   readonly #unreleased = new Map<Shard, Set<Slot>>()
 
   constructor(shards: Shards) {
@@ -16,13 +16,13 @@ export class Slots {
     shards.onReached((shard) => this.#releaseRest(shard))
   }
 
-  /** Releases a slot; later if its shard can't be reached now. Releasing it twice is harmless. */
+  /** Releases a slot; later if its shard fails now. Releasing it twice is harmless. */
   async release(slot: Slot): Promise<void> {
     const shard = this.#shards.of(slot.limit)
     try {
       await shard.store.limits.release(slot)
     } catch (thrown) {
-      if (!isUnreachable(thrown)) throw thrown
+      if (!isShardFailure(thrown)) throw thrown
       const rest = this.#unreleased.get(shard) ?? new Set()
       this.#unreleased.set(shard, rest.add(slot))
       return

@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { HighkiqError, isUnreachable } from '../../job/errors.ts'
+import { HighkiqError, isUnreachable, messageOf } from '../../job/errors.ts'
 import { RenewedMap } from '../../job/renewed-map.ts'
 import { fencedAnswer } from '../contract/fenced-answer.ts'
 import type {
@@ -23,6 +23,7 @@ import type { Joins } from './joins.ts'
 import { LateCalls } from './late-calls.ts'
 import { answeredWithin } from './reachability.ts'
 import { SavedJobs } from './saved-jobs.ts'
+import { isShardFailure } from './shard-failure.ts'
 import { jidIn, prefixed, readPrefixed, type Shard, type Shards } from './shards.ts'
 import type { Slots } from './slots.ts'
 import type { Versions } from './versions.ts'
@@ -54,6 +55,8 @@ export class Steps {
   /** The jobs that owners have fetched here, by ticket. */
   readonly #fetched = new RenewedMap<string, { owner: string; jid: string }>()
   readonly #slots: Slots
+  /** Why shards that can be reached refuse their parts: the first reason, until they do a part again. */
+  readonly #refusals = new Map<Shard, string>()
   #next = 0
 
   constructor(shards: Shards, versions: Versions, joins: Joins, slots: Slots) {
@@ -223,8 +226,13 @@ export class Steps {
       ...saved,
       ...answered.flatMap(({ shard, answer }) => this.#fetchedAt(owner, shard, answer.fetched)),
     ]
-    const mustFail = failed.find(({ thrown }) => !isUnreachable(thrown))
-    if (mustFail || (answered.length === 0 && this.#usable(owner).length === 0)) {
+    for (const { shard } of answered) this.#refusals.delete(shard)
+    for (const { shard, thrown } of failed) {
+      if (!isUnreachable(thrown) && !this.#refusals.has(shard)) this.#refusals.set(shard, messageOf(thrown))
+    }
+    const mustFail = failed.find(({ thrown }) => !isShardFailure(thrown))
+    const hasFailed = (shard: Shard) => failed.some((one) => one.shard === shard)
+    if (mustFail || (answered.length === 0 && this.#usable(owner).every(hasFailed))) {
       // The caller repeats the call, and then gets the jobs that other shards have given.
       this.#saved.add(owner, fetched)
       for (const { part, answer } of answered) this.#remember(owner, part, answer)
@@ -251,9 +259,10 @@ export class Steps {
     }
     const versions = new Map<number, number>()
     for (const { shard, answer, isKnown } of answered) if (!isKnown) versions.set(shard.index, answer.cancellations)
-    // While a shard can't be reached, each answer has the same problem, so that the worker reports it once.
+    // While a shard can't be reached or refuses its parts, each answer has the same problem, so that the worker reports it once.
     const [problem] = [
       ...this.#shards.all.flatMap(({ reachability }) => reachability.failure?.message ?? []),
+      ...this.#refusals.values(),
       ...answered.flatMap(({ answer }) => answer.problem ?? []),
     ]
     return {

@@ -1,3 +1,4 @@
+import { isUnreachable } from '../../job/errors.ts'
 import type { Finding, Store } from '../contract.ts'
 import { ShardedBatchStore } from './batches.ts'
 import { ShardedCancellationStore } from './cancellations.ts'
@@ -73,9 +74,15 @@ export class ShardedStore implements Store {
     this.transfers = new ShardedTransferStore(shards)
   }
 
+  get unreachableShards(): string[] {
+    return this.#shards.all.flatMap(({ reachability, store }) => (reachability.isReachable ? [] : [store.url]))
+  }
+
+  readonly withoutUnreachable = <T>(read: () => T): T => this.#shards.withoutUnreachable(read)
+
   /** Also checks that each shard is where it was. @throws STORE_UNUSABLE when the shards are others, or in another order */
   async open(): Promise<void> {
-    await this.#shards.reachable((store) => store.open())
+    await this.#shards.reachable((store) => store.open(), isUnreachable)
   }
 
   async diagnose(): Promise<Finding[]> {

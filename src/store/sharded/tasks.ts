@@ -1,8 +1,9 @@
 /** Tasks. A task is on the shard of its id, with all of its rows and their jobs. */
 
 import type { TaskRecord, TaskStore } from '../contract.ts'
+import { byBytes, merged, pageThrough } from './pages.ts'
 import { pushToEach } from './pushes.ts'
-import { byBytes, merged, pageThrough, type Shards } from './shards.ts'
+import type { Shards } from './shards.ts'
 
 export class ShardedTaskStore implements TaskStore {
   readonly #shards: Shards

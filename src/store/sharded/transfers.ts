@@ -16,7 +16,8 @@ import {
   type TransferPage,
   type TransferStore,
 } from '../contract.ts'
-import { pageThrough, type Shard, type Shards } from './shards.ts'
+import { pageThrough } from './pages.ts'
+import type { Shard, Shards } from './shards.ts'
 
 export class ShardedTransferStore implements TransferStore {
   readonly #shards: Shards

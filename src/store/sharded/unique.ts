@@ -1,7 +1,8 @@
 /** Locks of unique jobs. A lock is on the shard of its job, which for most jobs is that of its key. */
 
 import type { UniqueStore } from '../contract.ts'
-import { pageThrough, type Shards } from './shards.ts'
+import { pageThrough } from './pages.ts'
+import type { Shards } from './shards.ts'
 
 export class ShardedUniqueStore implements UniqueStore {
   readonly #shards: Shards

@@ -1,11 +1,12 @@
 /** Workers. Each has an owner of the same name on every shard, and fetches jobs from all of them. */
 
-import { isUnreachable } from '../../job/errors.ts'
 import { packageFile } from '../../load/package.ts'
 import type { ProcessRecord, RunningJob, Signal, WorkerStore } from '../contract.ts'
 import { Joins } from './joins.ts'
+import { pageThrough } from './pages.ts'
 import { Renewals } from './renewer.ts'
-import { pageThrough, prefixed, readPrefixed, type Shards } from './shards.ts'
+import { isShardFailure } from './shard-failure.ts'
+import { prefixed, readPrefixed, type Shards } from './shards.ts'
 import type { Slots } from './slots.ts'
 import { Stamps } from './stamps.ts'
 import { Steps } from './steps.ts'
@@ -62,7 +63,7 @@ export class ShardedWorkerStore implements WorkerStore {
       try {
         if (!(await store.workers.release(owner))) return false
       } catch (thrown) {
-        if (!isUnreachable(thrown)) throw thrown
+        if (!isShardFailure(thrown)) throw thrown
         failure = thrown
       }
     }
