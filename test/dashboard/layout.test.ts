@@ -265,6 +265,21 @@ inBrowser('everywhere', (open) => {
     await page.getByRole('link', { name: '队列' }).first().waitFor()
   })
 
+  test('the focus returns from a dialog to the button that opened it', async () => {
+    const { page } = await open('/retries', {
+      before: (app) => failing(app, [{ class: 'Broken', args: [1], error: new Error('boom') }]),
+    })
+    const button = (name: string) => page.getByRole('button', { name, exact: true })
+    const focused = () => page.evaluate('document.activeElement.getAttribute("aria-label")')
+    await button('More actions').click()
+    await page.getByRole('menuitem', { name: 'Delete all…' }).click()
+    await button('Keep them').click()
+    await expect.poll(focused).toBe('More actions')
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).getByRole('button', { name: 'Close' }).click()
+    await expect.poll(focused).toBe('More actions')
+  })
+
   test('the tab shows the number of alerts, and paper only the content', async () => {
     const { page, hq } = await open('/queues')
     await expect.poll(() => page.title()).toBe('Queues · Highkiq')

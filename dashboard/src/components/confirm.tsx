@@ -2,9 +2,10 @@
 
 import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { number } from '../format/number.ts'
 import { t } from '../i18n/index.ts'
+import { useModal } from './modal.ts'
 
 /** A text of the question; a function if the text depends on choices in the question itself. */
 type DialogText = string | (() => string)
@@ -29,16 +30,26 @@ interface Question {
 
 const TYPED_ABOVE = 1000
 
-const asked = signal<(Question & { answer(yes: boolean): void }) | null>(null)
+interface Asked extends Question {
+  /** Each question has a dialog of its own, also when two have the same title. */
+  id: number
+  answer(yes: boolean): void
+}
+
+const asked = signal<Asked | null>(null)
+let lastId = 0
 
 /** Resolves to true when the user confirmed. */
 export function confirm(question: Question): Promise<boolean> {
   asked.value?.answer(false)
   return new Promise((resolve) => {
+    const id = ++lastId
     asked.value = {
       ...question,
+      id,
       answer(yes) {
-        asked.value = null
+        // A dialog reports that it closed, perhaps after the next question was asked.
+        if (asked.value?.id === id) asked.value = null
         resolve(yes)
       },
     }
@@ -47,7 +58,7 @@ export function confirm(question: Question): Promise<boolean> {
 
 export function Confirming() {
   const question = asked.value
-  return question && <Dialog key={textOf(question.title)} {...question} />
+  return question && <Dialog key={question.id} {...question} />
 }
 
 function Dialog({
@@ -59,10 +70,9 @@ function Dialog({
   isDangerous = true,
   count = 0,
   answer,
-}: NonNullable<typeof asked.value>) {
-  const dialog = useRef<HTMLDialogElement>(null)
+}: Asked) {
+  const dialog = useModal()
   const [typed, setTyped] = useState('')
-  useEffect(() => dialog.current?.showModal(), [])
   const isTyped = count <= TYPED_ABOVE || typed.replace(/\D/g, '') === String(count)
   return (
     <dialog ref={dialog} class="dialog" aria-labelledby="confirm-title" onClose={() => answer(false)}>

@@ -13,6 +13,7 @@ export function Menu({ label, items }: { label: string; items: readonly MenuItem
   const [isOpen, setOpen] = useState(false)
   const container = useRef<HTMLDivElement>(null)
   const id = useId()
+  const button = () => container.current?.querySelector('button')
   const entries = () => [...(container.current?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])]
   useEffect(() => {
     if (!isOpen) return
@@ -35,7 +36,7 @@ export function Menu({ label, items }: { label: string; items: readonly MenuItem
     if (to !== undefined) all.at(to % all.length)?.focus()
     else if (event.key === 'Escape') {
       setOpen(false)
-      container.current?.querySelector('button')?.focus()
+      button()?.focus()
     } else return
     event.preventDefault()
     event.stopPropagation()
@@ -64,6 +65,8 @@ export function Menu({ label, items }: { label: string; items: readonly MenuItem
             class={isRisky ? 'risk' : ''}
             onClick={() => {
               setOpen(false)
+              // The focus returns here from a dialog that the action opens.
+              button()?.focus()
               act()
             }}
           >

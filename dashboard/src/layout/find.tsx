@@ -4,12 +4,13 @@
  */
 
 import { signal } from '@preact/signals'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { ask } from '../api/client.ts'
 import type { Batch, CronEntry, JobCounts, OrderedQueue, Page, TaskStatus } from '../api/types.ts'
 import { at, encoded, queryValue } from '../base.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
+import { useModal } from '../components/modal.ts'
 import { number } from '../format/number.ts'
 import { t } from '../i18n/index.ts'
 import { useQueueNames } from '../live/queues.ts'
@@ -42,12 +43,11 @@ export function Finder() {
 }
 
 function Palette() {
-  const dialog = useRef<HTMLDialogElement>(null)
+  const dialog = useModal()
   const { route } = useLocation()
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState(0)
   const queues = useQueueNames()
-  useEffect(() => dialog.current?.showModal(), [])
   const wanted = text.trim()
   const counted = useTyped(wanted, SHORTEST, countJobs)
   const tasks = useTyped(wanted, 0, findTasks)?.answer ?? []

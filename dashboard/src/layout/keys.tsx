@@ -4,6 +4,7 @@ import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { at } from '../base.ts'
+import { useModal } from '../components/modal.ts'
 import { isTyping } from '../components/table.tsx'
 import { undoLast } from '../components/toast.tsx'
 import { t, type Word } from '../i18n/index.ts'
@@ -83,9 +84,8 @@ function press(key: string, event: KeyboardEvent): void {
 }
 
 function List() {
-  const dialog = useRef<HTMLDialogElement>(null)
+  const dialog = useModal()
   useEffect(() => {
-    dialog.current?.showModal()
     // The focus is on the button below the list, which may be longer than the window.
     dialog.current?.scrollTo(0, 0)
   }, [])

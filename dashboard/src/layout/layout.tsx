@@ -6,6 +6,7 @@ import { useLocation } from 'preact-iso'
 import { at } from '../base.ts'
 import { Confirming } from '../components/confirm.tsx'
 import { Icon, StatusIcon } from '../components/icon.tsx'
+import { useModal } from '../components/modal.ts'
 import { Toast } from '../components/toast.tsx'
 import { exact } from '../format/time.ts'
 import { t } from '../i18n/index.ts'
@@ -67,10 +68,9 @@ function Trouble() {
 
 /** The menu of a phone: everything that does not fit in the bar at the bottom. */
 function More({ onClose }: { onClose(): void }) {
-  const dialog = useRef<HTMLDialogElement>(null)
+  const dialog = useModal()
   const { path } = useLocation()
   const opened = useRef(path)
-  useEffect(() => dialog.current?.showModal(), [])
   useEffect(() => {
     if (path !== opened.current) onClose()
   }, [path])

@@ -1,8 +1,9 @@
 /** The parts of the forms of a job: the dialog, its fields with their errors, and where and when the job runs. */
 
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { useId, useLayoutEffect, useState } from 'preact/hooks'
 import { ApiError } from '../../api/client.ts'
+import { useModal } from '../../components/modal.ts'
 import { refusalText } from '../../format/refusal.ts'
 import { duration, inUtc } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
@@ -26,11 +27,10 @@ interface FormDialogProps {
 
 /** A form in a dialog. `Ctrl Enter` sends it from any field. */
 export function FormDialog({ title, act, onSend, onClose, isReady = true, fields, children }: FormDialogProps) {
-  const dialog = useRef<HTMLDialogElement>(null)
+  const dialog = useModal()
   const [wrong, setWrong] = useState<Wrong>({})
   const [isBusy, setBusy] = useState(false)
   const id = useId()
-  useEffect(() => dialog.current?.showModal(), [])
   useLayoutEffect(() => dialog.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus(), [wrong])
   const send = async () => {
     if (isBusy || !isReady) return

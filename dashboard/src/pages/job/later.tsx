@@ -1,7 +1,8 @@
 /** Asks when a job is to run: after some time, or at a time. */
 
 import { signal } from '@preact/signals'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import { useModal } from '../../components/modal.ts'
 import { duration, exact, inUtc, serverNow } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 
@@ -19,13 +20,15 @@ const asked = signal<Asked | null>(null)
 export function askWhen(title: string): Promise<Later | null> {
   asked.value?.answer(null)
   return new Promise((resolve) => {
-    asked.value = {
+    const question: Asked = {
       title,
       answer(later) {
-        asked.value = null
+        // A dialog reports that it closed, perhaps after the next question was asked.
+        if (asked.value === question) asked.value = null
         resolve(later)
       },
     }
+    asked.value = question
   })
 }
 
@@ -40,9 +43,8 @@ export function AskingWhen() {
 export const WAITS = [60, 600, 3600, 6 * 3600, 86_400, 7 * 86_400]
 
 function Dialog({ title, answer }: Asked) {
-  const dialog = useRef<HTMLDialogElement>(null)
+  const dialog = useModal()
   const [text, setText] = useState('')
-  useEffect(() => dialog.current?.showModal(), [])
   const at = dateOf(text)
   return (
     <dialog ref={dialog} class="dialog" aria-labelledby="later-title" onClose={() => answer(null)}>

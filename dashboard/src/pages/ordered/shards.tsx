@@ -1,10 +1,11 @@
 /** The shards of an ordered queue: their lag and their owners. */
 
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { sendRequest } from '../../api/client.ts'
 import type { OrderedQueue, OrderedShard } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
 import { StatusIcon } from '../../components/icon.tsx'
+import { useModal } from '../../components/modal.ts'
 import { reportOutcome } from '../../components/toast.tsx'
 import { WaitBar } from '../../components/wait.tsx'
 import { number } from '../../format/number.ts'
@@ -65,9 +66,8 @@ function Shard({ shard: { shard, owner, length, busy, lag } }: { shard: OrderedS
 }
 
 function Reshard({ queue, onClose, reload }: { queue: OrderedQueue; onClose(): void; reload(): Promise<void> }) {
-  const dialog = useRef<HTMLDialogElement>(null)
+  const dialog = useModal()
   const [shards, setShards] = useState(String(queue.shards.length))
-  useEffect(() => dialog.current?.showModal(), [])
   const n = Number(shards)
   const isWhole = Number.isInteger(n) && n >= 1
   const change = async () => {

@@ -1,9 +1,9 @@
 /** Imports a file: choose the job and the file, map the columns, start. The file is read first; nothing runs before the start. */
 
-import { useEffect, useRef } from 'preact/hooks'
 import type { ApiError } from '../../api/client.ts'
 import { at } from '../../base.ts'
 import { Icon } from '../../components/icon.tsx'
+import { useModal } from '../../components/modal.ts'
 import { bytes } from '../../format/number.ts'
 import { refusalText } from '../../format/refusal.ts'
 import { t } from '../../i18n/index.ts'
@@ -15,9 +15,8 @@ import { Preview } from './preview.tsx'
 import { useImport } from './use-import.ts'
 
 export function ImportDialog({ file: dropped, onClose }: { file: File | null; onClose(): void }) {
-  const dialog = useRef<HTMLDialogElement>(null)
+  const dialog = useModal()
   const { form, setForm, run, end, isChecked, step, failure, read, start } = useImport(dropped, onClose)
-  useEffect(() => dialog.current?.showModal(), [])
   const readWith = (reading: ImportForm['reading']) => read({ ...form, ...UNREAD, reading })
 
   return (
