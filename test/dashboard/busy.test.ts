@@ -221,6 +221,40 @@ inBrowser('busy', (open) => {
     await page.getByText('1–50 of 600').waitFor()
   })
 
+  test('j and k walk the rows of both lists, and stay beside the drawer of a queue', async () => {
+    const { page, hq, go } = await open('/busy', {
+      before: async ({ hq, clock }) => {
+        for (const name of ['a', 'b']) {
+          const job = { slot: name, queue: 'mail', text: `{"class":"Send","jid":"${name}"}`, startedAt: clock.now() }
+          const info = JSON.stringify({ queues: ['mail'], version: '8' })
+          const record = { identity: name, info, concurrency: 5, busy: 1, beat: clock.now(), quiet: false, rss: 1 }
+          await hq.store.workers.heartbeat(record, 600, [job])
+        }
+      },
+    })
+    const focused = () => page.evaluate('document.activeElement.dataset.key')
+    const running = page.getByRole('table', { name: 'Running now' }).locator('tbody tr')
+    await expect.poll(() => running.count()).toBe(2)
+    const keys = await page.locator('tr[data-key]').evaluateAll((rows) => rows.map((row) => row.dataset.key))
+    expect(keys).toEqual(['a', 'b', expect.any(String), expect.any(String)])
+    const walked: unknown[] = []
+    for (const key of ['j', 'j', 'ArrowDown', 'k']) {
+      await page.keyboard.press(key)
+      walked.push(await focused())
+    }
+    expect(walked).toEqual([keys[0], keys[1], keys[2], keys[1]])
+
+    await hq.pushBulk({ class: 'Send', args: [['first'], ['second']], queue: 'mail' })
+    await go('/queues/mail')
+    await page.getByRole('table', { name: 'Waiting jobs' }).getByRole('link', { name: 'second' }).click()
+    const drawer = page.getByRole('complementary')
+    await drawer.getByText('"second"').waitFor()
+    await page.keyboard.press('j')
+    await drawer.getByText('"first"').waitFor()
+    await page.keyboard.press('k')
+    await drawer.getByText('"second"').waitFor()
+  })
+
   test('hostile names are shown as text, and every action can be reached, also on a phone', async () => {
     const evil = '<img src=x onerror="throw 1">\u202e\u0007'
     const doors = gate()

@@ -1,7 +1,7 @@
 /** A list whose rows can be selected, opened, and walked with the keyboard. */
 
-import type { ComponentChildren } from 'preact'
-import { useEffect } from 'preact/hooks'
+import type { ComponentChildren, RefObject } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { t } from '../i18n/index.ts'
 import { Icon } from './icon.tsx'
 
@@ -55,10 +55,11 @@ export function Table<Row>(props: TableProps<Row>) {
     if (!then.delete(key)) then.add(key)
     if (then.size <= maxChosen) onChoose?.(then)
   }
-  useRowKeys(props, toggle)
+  const table = useRef<HTMLTableElement>(null)
+  useRowKeys(props, table, toggle)
   return (
     <div class="scroll">
-      <table aria-label={label}>
+      <table ref={table} aria-label={label}>
         <thead>
           <tr>
             {chosen && (
@@ -126,22 +127,36 @@ export function Table<Row>(props: TableProps<Row>) {
   )
 }
 
-/** j k ↑ ↓ move between rows, Enter opens a row, x selects it. */
-function useRowKeys<Row>({ rows, keyOf, open, onOpen, chosen }: TableProps<Row>, toggle: (key: string) => void): void {
+/** j k ↑ ↓ move between the rows of all tables of the page, Enter opens a row, x selects it. */
+function useRowKeys<Row>(
+  { rows, keyOf, open, onOpen, chosen }: TableProps<Row>,
+  table: RefObject<HTMLTableElement>,
+  toggle: (key: string) => void,
+): void {
   useEffect(() => {
+    const rowOf = ({ dataset }: HTMLElement) => rows.find((row) => keyOf(row) === dataset.key)
     const onKey = (event: KeyboardEvent) => {
-      if (isTyping(event)) return
-      const at = document.activeElement?.closest('tr[data-key]')?.getAttribute('data-key') ?? open
-      const i = rows.findIndex((row) => keyOf(row) === at)
+      const from =
+        document.activeElement?.closest<HTMLElement>('tr[data-key]') ??
+        document.querySelector<HTMLElement>('tr.open[data-key]')
+      // The table of that row handles the key. It prevents the default, so that the others do not handle it, too.
+      const isOurs = table.current?.contains(from ?? document.querySelector('tr[data-key]'))
+      if (isTyping(event) || event.defaultPrevented || !isOurs) return
       const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key]
-      const row = step === undefined ? rows[i] : rows[Math.min(Math.max(i + step, 0), rows.length - 1)]
-      if (!row) return
-      const key = keyOf(row)
       if (step !== undefined) {
         event.preventDefault()
-        focusRow(key)
-        if (open !== undefined) onOpen?.(row)
-      } else if (event.key === 'x' && chosen) toggle(key)
+        // An open row is followed by the rows of its own table alone.
+        const all = [...((open !== undefined && table.current) || document).querySelectorAll<HTMLElement>('tr[data-key]')]
+        const at = from ? all.indexOf(from) : -1
+        const to = all[Math.min(Math.max(at + step, 0), all.length - 1)]
+        if (to) focusRow(to)
+        const row = open !== undefined && to && rowOf(to)
+        if (row) onOpen?.(row)
+        return
+      }
+      const row = from && rowOf(from)
+      if (!row) return
+      if (event.key === 'x' && chosen) toggle(keyOf(row))
       else if (event.key === 'Enter' && document.activeElement?.matches('tr')) onOpen?.(row)
     }
     addEventListener('keydown', onKey)
@@ -149,9 +164,7 @@ function useRowKeys<Row>({ rows, keyOf, open, onOpen, chosen }: TableProps<Row>,
   })
 }
 
-function focusRow(key: string): void {
-  const row = [...document.querySelectorAll<HTMLElement>('tr[data-key]')].find((one) => one.dataset.key === key)
-  if (!row) return
+function focusRow(row: HTMLElement): void {
   row.tabIndex = -1
   row.focus()
   row.scrollIntoView({ block: 'nearest' })
