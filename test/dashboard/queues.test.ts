@@ -76,8 +76,8 @@ inBrowser('queues', (open) => {
     await page.keyboard.press('j')
     await drawer.getByText('"ann@example.com"').waitFor()
 
-    // Deleted, where it is meant.
-    await drawer.getByRole('button', { name: 'Delete…' }).click()
+    // Deleted, where it is meant. The key is for the open job, not for the whole queue.
+    await page.keyboard.press('Shift+D')
     await page.getByRole('button', { name: 'Keep it' }).click()
     expect(await bulk.size()).toBe(1003)
     await drawer.getByRole('button', { name: 'Delete…' }).click()

@@ -78,6 +78,12 @@ inBrowser('tasks', (open) => {
     await drawer.getByText('"sku": "sku-1"').waitFor()
     await page.keyboard.press('j')
     await drawer.getByText('"sku": "sku-3"').waitFor()
+    // The key is for the open row, not for all rejected rows.
+    const request = page.waitForRequest('**/retry')
+    await page.keyboard.press('r')
+    expect((await request).postDataJSON()).toEqual({ rows: [{ index: 3 }] })
+    await page.getByText('1 row runs again').waitFor()
+    await until(async () => (await task.status())?.counts.failed === 2)
     await page.keyboard.press('Escape')
     await drawer.waitFor({ state: 'detached' })
 

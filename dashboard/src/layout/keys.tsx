@@ -35,10 +35,12 @@ const LIST: readonly [keys: string, word: Word][] = [
 
 const SECOND_MS = 1500
 const ACTIONS = ['r', 'p', 'D', 'n', 'e']
+/** The actions on one item. Beside an open drawer they do not apply to the whole page. */
+const ON_ITEM = ['r', 'D', 'e']
 
 /**
- * A page says what r, Shift D, p, n and e do by buttons with `data-key="r"`, `data-key="D"` and so on; a row that has the
- * focus, what they do to it, by `data-row-key`.
+ * Each of the keys r, Shift D, p, n and e clicks the button that has it as its `data-key`: among the selected rows, else in
+ * the drawer, else in the focused row (there `data-row-key`), else on the page.
  */
 export function Keys() {
   const { route } = useLocation()
@@ -74,10 +76,14 @@ function focusSearch(event: KeyboardEvent): void {
 }
 
 function press(key: string, event: KeyboardEvent): void {
-  const row = document.activeElement?.closest('tr[data-key]')
+  const find = (place: Element | null | undefined, name = 'data-key') =>
+    place?.querySelector<HTMLButtonElement>(`button[${name}="${key}"]:not(:disabled)`)
+  const drawer = document.querySelector('.drawer')
   const button =
-    row?.querySelector<HTMLButtonElement>(`button[data-row-key="${key}"]:not(:disabled)`) ??
-    document.querySelector<HTMLButtonElement>(`button[data-key="${key}"]:not(:disabled)`)
+    find(document.querySelector('.bulk')) ??
+    find(drawer) ??
+    find(document.activeElement?.closest('tr[data-key]'), 'data-row-key') ??
+    (drawer && ON_ITEM.includes(key) ? undefined : find(document.body))
   // The key must not be typed into the first field of a form that opens.
   event.preventDefault()
   button?.click()

@@ -47,7 +47,7 @@ export function QueuedDrawer({ queue, id, rows, onDelete }: QueuedDrawerProps) {
       onPrevious={go(rows[position - 1])}
       onNext={go(rows[position + 1])}
       actions={(job) => (
-        <button type="button" class="btn risk" onClick={() => void remove(job)}>
+        <button type="button" class="btn risk" data-key="D" onClick={() => void remove(job)}>
           <Icon name="trash" />
           {t('queues.deleteAsk')}
         </button>

@@ -54,7 +54,7 @@ export function RowDrawer({ task, jid, onClose }: { task: TaskStatus; jid: strin
       onClose={onClose}
       actions={
         canRetry ? (
-          <button type="button" class="btn primary" onClick={() => void retry()}>
+          <button type="button" class="btn primary" data-key="r" onClick={() => void retry()}>
             <Icon name="retries" />
             {t('task.retry')}
           </button>
