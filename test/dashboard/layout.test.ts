@@ -339,6 +339,21 @@ inBrowser('everywhere', (open) => {
     expect(faults.splice(0).filter((fault) => !/ERR_FAILED|503/.test(fault))).toEqual([])
   })
 
+  test('an answer of a proxy, such as its login page, is named as one', async () => {
+    const { page, go, faults } = await open('/nowhere')
+    const login = { contentType: 'text/html', body: '<h1>Log in</h1>' }
+    await page.route('**/api/v1/batches?*', (route) => route.fulfill(login))
+    await page.route('**/api/v1/cron', (route) => route.fulfill({ ...login, status: 502 }))
+    for (const path of ['/batches', '/cron']) {
+      await go(path)
+      await page.getByRole('alert').getByText('The answer is not from Highkiq').waitFor()
+      await page.getByRole('alert').getByText('Reload the page.').waitFor()
+      await go('/nowhere')
+      await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+    }
+    expect(faults.splice(0).filter((fault) => !fault.includes('502'))).toEqual([])
+  })
+
   test('on a phone every page can be reached, and none is wider than the screen', async () => {
     const { page, go } = await open('/', { viewport: { width: 390, height: 844 }, before: furnish })
     for (const path of PAGES) {

@@ -26,7 +26,7 @@ export function urlOf(path: string, query: Query = {}): string {
   return `${at(`/api/v1${path}`)}${search.size > 0 ? `?${search}` : ''}`
 }
 
-/** Sends a GET request. @throws ApiError; code `UNREACHABLE` without an answer */
+/** Sends a GET request. @throws ApiError; code `UNREACHABLE` without an answer, `NO_ANSWER` when something else answered */
 export async function ask<Answer>(path: string, query: Query = {}, signal?: AbortSignal): Promise<Answer> {
   return read(await reach(urlOf(path, query), signal ? { signal } : {}))
 }
@@ -109,10 +109,18 @@ async function reach(url: string, init: RequestInit): Promise<Response> {
 }
 
 async function read<Answer>(answer: Response): Promise<Answer> {
-  if (answer.status === 204) return undefined as Answer
-  const text = await answer.text()
-  if (answer.ok) return JSON.parse(text) as Answer
-  throw await errorOf(text, answer.status)
+  const { ok, status } = answer
+  if (status === 204) return undefined as Answer
+  const text = await answer.text().catch((thrown: unknown) => {
+    throw new ApiError('NO_ANSWER', String(thrown), status)
+  })
+  if (!ok) throw await errorOf(text, status)
+  try {
+    return JSON.parse(text) as Answer
+  } catch {
+    // Perhaps it is the login page of a proxy.
+    throw new ApiError('NO_ANSWER', text.slice(0, 300), status)
+  }
 }
 
 /** An error as an answer has it. */

@@ -6,11 +6,13 @@ import { refusalPhrase, t } from '../i18n/index.ts'
 /** Returns a text for the code of an error; undefined for a code without one. */
 export function refusalTitle(error: unknown): string | undefined {
   if (!(error instanceof ApiError)) return undefined
+  if (error.code === 'NO_ANSWER') return t('error.noAnswer')
   return error.code === 'UNREACHABLE' ? t('error.unreachable') : refusalPhrase(error.code)
 }
 
 /** Returns what the refusal is about and what to do; undefined for a refusal that only the message of the server explains. */
 export function refusalDetail({ code, details }: ApiError): string | undefined {
+  if (code === 'NO_ANSWER') return t('error.noAnswer.what')
   return refusalPhrase(`${code}.${details.problem}`, details) ?? refusalPhrase(`${code}.what`, details)
 }
 

@@ -10,6 +10,8 @@ export const everywhere = {
   'copy.refused': 'the browser does not let this page copy: select the text instead',
   'error.title': 'The action failed',
   'error.unreachable': 'The server does not answer',
+  'error.noAnswer': 'The answer is not from Highkiq',
+  'error.noAnswer.what': 'A proxy answered, or the answer was cut off. Reload the page.',
   'error.again': 'Try now',
   'down.title': 'The server does not answer',
   'down.since': 'The numbers on this page are from {at}. The page asks again every 5 seconds.',

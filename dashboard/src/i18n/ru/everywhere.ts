@@ -11,6 +11,8 @@ export const everywhere: TextsOf<typeof english> = {
   'copy.refused': 'браузер не даёт этой странице копировать: выделите текст сами',
   'error.title': 'Не получилось',
   'error.unreachable': 'Сервер не отвечает',
+  'error.noAnswer': 'Ответил не Highkiq',
+  'error.noAnswer.what': 'Ответил прокси, или ответ оборвался. Перезагрузите страницу.',
   'error.again': 'Попробовать сейчас',
   'down.title': 'Сервер не отвечает',
   'down.since': 'Числа на странице – от {at}. Запрос повторяется каждые 5 секунд.',

@@ -11,6 +11,8 @@ export const everywhere: TextsOf<typeof english> = {
   'copy.refused': '浏览器不允许本页面复制，请手动选中文本',
   'error.title': '操作未成功',
   'error.unreachable': '服务器没有响应',
+  'error.noAnswer': '响应不是来自 Highkiq',
+  'error.noAnswer.what': '响应来自代理，或者不完整。请重新加载页面。',
   'error.again': '立即重试',
   'down.title': '服务器没有响应',
   'down.since': '本页数字截至 {at}。每 5 秒重新请求一次。',
