@@ -361,6 +361,26 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     expect(await hq.scheduled.size()).toBe(0)
   })
 
+  test('an action on all says how many it did before it failed or its answer broke off', async () => {
+    const { page } = await open('/dead', {
+      before: async ({ hq }) => void (await hq.dead.schedule(new Date(), { class: 'Mail', args: [1] })),
+    })
+    const error = { code: 'STORE_TIMEOUT', error: 'the store did not answer' }
+    const retryAll = async (line: object) => {
+      await page.route('**/dead/all/retry', (route) =>
+        route.fulfill({ contentType: 'application/x-ndjson', body: `${JSON.stringify({ refused: 0, ...line })}\n` }),
+      )
+      await button(page, 'Retry all…').click()
+      await button(page, 'Retry 1 job').click()
+    }
+    await retryAll({ done: 3, ended: true, ...error })
+    await page
+      .getByText('3 jobs went to their queues. The action failed: The store did not answer in time: Try again.')
+      .waitFor()
+    await retryAll({ done: 2, ended: false })
+    await page.getByText('The action failed: the answer broke off after 2 jobs').waitFor()
+  })
+
   test('a read-only page offers no action', async () => {
     const { page, hq, go } = await open('/retries', {
       http: { readOnly: true },

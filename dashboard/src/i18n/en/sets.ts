@@ -107,7 +107,7 @@ export const sets = {
   'sets.sweep.doneOf': '{n} of {all} done',
   'sets.sweep.stop': 'Stop',
   'sets.sweep.stopped': { one: 'Stopped: {n} was done.', other: 'Stopped: {n} were done.' },
-  'sets.sweep.cut': { one: 'The answer broke off after {n}', other: 'The answer broke off after {n}' },
+  'sets.sweep.cut': { one: 'the answer broke off after {n} job', other: 'the answer broke off after {n} jobs' },
   'sets.shown': '{from}–{to} of {n}',
   'sets.shown.search': { one: '{n} found, {scanned} searched', other: '{n} found, {scanned} searched' },
   'sets.none.retries': 'No retries',

@@ -218,12 +218,7 @@ export const sets: TextsOf<typeof english> = {
     many: 'Остановлено: готово {n}.',
     other: 'Остановлено: готово {n}.',
   },
-  'sets.sweep.cut': {
-    one: 'Ответ оборвался после {n}',
-    few: 'Ответ оборвался после {n}',
-    many: 'Ответ оборвался после {n}',
-    other: 'Ответ оборвался после {n}',
-  },
+  'sets.sweep.cut': 'ответ оборвался, готово {n}',
   'sets.shown': '{from}–{to} из {n}',
   'sets.shown.search': {
     one: 'найдено {n}, просмотрено {scanned}',

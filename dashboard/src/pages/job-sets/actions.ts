@@ -69,10 +69,13 @@ export async function whyOf({ error = '', problem, code, details = {} }: Omit<Ac
 }
 
 export async function toastOf(name: ActionName, acted: Omit<Acted, 'moved'>): Promise<ToastText> {
-  const { done, refused } = acted
+  const { done, refused, error } = acted
   const text = t(`sets.done.${name}`, { n: done })
-  if (refused === 0) return { text }
-  return { text: `${text} ${t('sets.refused', { n: refused, why: await whyOf(acted) })}`, isRefusal: true }
+  if (refused === 0 && error === undefined) return { text }
+  const why = await whyOf(acted)
+  // An action on all that match may fail before it comes to the others.
+  const rest = refused === 0 ? t('toast.failed', { why }) : t('sets.refused', { n: refused, why })
+  return { text: `${text} ${rest}`, isRefusal: true }
 }
 
 /** Moves jobs back to their earlier times. Jobs that have run or moved in the meantime stay where they are. */

@@ -93,14 +93,15 @@ async function run(name: SweepName, { list, path, body, count, isExact }: Meant)
       last = line
       if (running.value) running.value = { ...running.value, now: line }
     }
-    if (!last.ended) throw new ApiError('UNREACHABLE', t('sets.sweep.cut', { n: last.done }), 0)
-    showToast(await toastOf(name, last))
   } catch (thrown) {
-    if (!stop.signal.aborted) throw thrown
-    showToast(t('sets.sweep.stopped', { n: last.done }))
+    // A refused request has a code. A connection that breaks off has none, and neither has an answer that is stopped.
+    if (thrown instanceof ApiError) throw thrown
   } finally {
     running.value = null
   }
+  if (last.ended) showToast(await toastOf(name, last))
+  else if (stop.signal.aborted) showToast(t('sets.sweep.stopped', { n: last.done }))
+  else throw new Error(t('sets.sweep.cut', { n: last.done }))
 }
 
 function isMeant(name: SweepName, { count, isExact, said, parts, messages, deletion }: Meant): Promise<boolean> {
