@@ -1,6 +1,6 @@
 /** Actions on selected jobs of several states, and on all that match. */
 
-import { sendRequest } from '../../api/client.ts'
+import { ask, sendRequest } from '../../api/client.ts'
 import type { Acted, JobCounts, JobHit, SearchedState } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
 import { confirm } from '../../components/confirm.tsx'
@@ -132,17 +132,20 @@ export function actionsOnAll({ filter, states, counts }: Searching): { act: Acti
   return [...actions.values()]
 }
 
-/** Asks, and acts on all jobs of these states that match. */
-export function actOnAll(name: SweepName, states: readonly SearchedState[], { filter, counts }: Searching) {
-  const known = states.flatMap((state) => counts?.items.find((one) => one.state === state) ?? [])
-  return sweepAll(name, async () => ({
-    list: LIST,
-    path: '/jobs/all',
-    body: { state: states, ...bodyOf(filter) },
-    said: filterText(filter),
-    count: known.reduce((sum, { matching }) => sum + matching, 0),
-    isExact: known.every(({ complete }) => complete),
-    deletion: (n) => t('jobs.delete', { n }),
-    parts: known.map(({ state, matching }) => ({ name: t(STATES[state]), count: matching })),
-  }))
+/** Asks, with numbers of this moment, and acts on all jobs of these states that match. */
+export function actOnAll(name: SweepName, states: readonly SearchedState[], { filter }: Searching) {
+  return sweepAll(name, async () => {
+    const { items } = await ask<JobCounts>('/jobs/counts', filter)
+    const counts = items.filter(({ state }) => states.includes(state))
+    return {
+      list: LIST,
+      path: '/jobs/all',
+      body: { state: states, ...bodyOf(filter) },
+      said: filterText(filter),
+      count: counts.reduce((sum, { matching }) => sum + matching, 0),
+      isExact: counts.every(({ complete }) => complete),
+      deletion: (n) => t('jobs.delete', { n }),
+      parts: counts.map(({ state, matching }) => ({ name: t(STATES[state]), count: matching })),
+    }
+  })
 }
