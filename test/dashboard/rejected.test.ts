@@ -117,7 +117,7 @@ inBrowser('the rejected rows of a task', (open) => {
   })
 
   test('an operator downloads the rejected rows, corrects them and sends them back in three clicks, or drops them', async () => {
-    const { hq, page, work, faults } = await open('/', {
+    const { hq, page, work, faults, go } = await open('/', {
       before: async ({ hq }) => {
         const job = hq.job('Row', async (_ctx, { price }: Row) => {
           if (price === '') throw new BusinessFailure('Price is empty', { code: 'price_missing' })
@@ -159,10 +159,20 @@ inBrowser('the rejected rows of a task', (open) => {
     const refused = page.getByRole('alert').filter({ hasText: 'The corrected file is refused' })
     await refused.waitFor()
     expect(faults.splice(0).every((fault) => fault.includes('400'))).toBe(true)
+    // It is a matter of this task alone.
+    const other = await hq.tasks.create(hq.jobNamed('Row') as never, [[{ price: '1' }]] as never, { name: 'Other' })
+    await go(`/tasks/${other.id}`)
+    await page.getByRole('heading', { name: 'Other', level: 1 }).waitFor()
+    expect(await refused.count()).toBe(0)
+    await go(`/tasks/${handle.id}`)
+    await page.getByRole('heading', { name: 'Spring', level: 1 }).waitFor()
     const left = (await readFile(corrected, 'utf8')).replace('c,,', 'c,3,')
+    await dropped('other.csv', 'a,b\n1,2\n')
+    await refused.waitFor()
     await dropped('left.csv', left)
     await until(async () => (await counts())?.finished === 3)
     await refused.waitFor({ state: 'detached' })
+    expect(faults.splice(0).every((fault) => fault.includes('400'))).toBe(true)
     expect(await counts()).toMatchObject({ failed: 0 })
   })
 })

@@ -32,8 +32,13 @@ import { Rows } from './rows.tsx'
 import { StatePill } from './state.tsx'
 import { canAct } from './task-actions.ts'
 
+/** The page starts anew for another task. */
 export default function TaskPage() {
   const { id = '' } = useRoute().params
+  return <OneTask key={id} id={id} />
+}
+
+function OneTask({ id }: { id: string }) {
   // The task is not requested while it is being deleted.
   const [isGoing, setGoing] = useState(false)
   const { data: task, error, reload } = useData<TaskStatus>(isGoing ? null : `/tasks/${encoded(id)}`)
