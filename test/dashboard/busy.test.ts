@@ -221,6 +221,33 @@ inBrowser('busy', (open) => {
     await page.getByText('1–50 of 600').waitFor()
   })
 
+  test("when the slots of one capsule can't be changed, the page says so and leaves the others", async () => {
+    const { page, faults } = await open('/busy', {
+      before: async ({ hq, clock }) => {
+        const capsules = { default: { concurrency: 5 }, slow: { concurrency: 1 } }
+        const info = JSON.stringify({ queues: ['mail'], version: '8', highkiq: '0.2.0', capsules })
+        const record = { identity: 'a', info, concurrency: 6, busy: 0, beat: clock.now(), quiet: false, rss: 1 }
+        await hq.store.workers.heartbeat(record, 600)
+      },
+    })
+    const asked: string[] = []
+    await page.route('**/api/v1/processes/a', (route) => {
+      const { capsule } = route.request().postDataJSON() as { capsule: string }
+      asked.push(capsule)
+      if (capsule !== 'default') return route.continue()
+      const error = { code: 'STORE_TIMEOUT', message: 'the store did not answer' }
+      return route.fulfill({ status: 503, json: { error } })
+    })
+    await page.getByRole('button', { name: 'Slots…' }).click()
+    for (const name of ['default', 'slow']) await page.getByLabel(`in the capsule ${name}`).fill('9')
+    await page.getByRole('dialog').getByRole('button', { name: 'Change the slots' }).click()
+    await page.locator('.toast.refusal', { hasText: 'The store did not answer in time' }).waitFor()
+    await page.getByRole('button', { name: 'Slots…' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    expect(asked).toEqual(['default'])
+    expect(faults.splice(0)).toEqual([expect.stringContaining('503')])
+  })
+
   test('j and k walk the rows of both lists, and stay beside the drawer of a queue', async () => {
     const { page, hq, go } = await open('/busy', {
       before: async ({ hq, clock }) => {

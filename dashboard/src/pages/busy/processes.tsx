@@ -160,13 +160,15 @@ function SlotsButton({ process: { identity, ours, capsules }, reload }: ProcessP
       keep: t('later.keep'),
       isDangerous: false,
     })
-    if (!yes) return
-    for (const { name: capsule, concurrency: before } of capsules) {
-      const concurrency = slots.get(capsule)
-      if (concurrency === before) continue
-      const sent = sendRequest('PATCH', `/processes/${encoded(identity)}`, { concurrency, capsule })
-      await reportOutcome(sent, () => t('busy.did.resize', { identity }))
+    const changed = capsules.filter(({ name, concurrency }) => slots.get(name) !== concurrency)
+    if (!yes || changed.length === 0) return
+    const send = async () => {
+      for (const { name: capsule } of changed) {
+        const body = { concurrency: slots.get(capsule), capsule }
+        await sendRequest('PATCH', `/processes/${encoded(identity)}`, body)
+      }
     }
+    await reportOutcome(send(), () => t('busy.did.resize', { identity }))
     await reload()
   }
   return (
