@@ -113,9 +113,12 @@ inBrowser('a job by its jid', (open) => {
         })
       },
     })
-    const jid = await hq.push({ class: 'Export', args: [] })
+    const jid = await hq.push({ class: 'Export', args: ['long '.repeat(20_000), 'the end'] })
     await work()
     await go(`/jobs/${jid}`)
+    await pill(page, 'running')
+    await button(page, 'Show all 100kB').click()
+    await page.getByText('"the end"').first().waitFor()
     const shown = (words: string) => page.locator('.job-body', { hasText: words }).waitFor()
     await shown('1 of 4reads <b>pages</b>')
     second.open()

@@ -1,7 +1,6 @@
 /** The arguments of a job: complete, or their beginning with a link to all. */
 
 import { useState } from 'preact/hooks'
-import { ask } from '../../api/client.ts'
 import type { JobDetail } from '../../api/types.ts'
 import { Copy } from '../../components/copy.tsx'
 import { reportOutcome } from '../../components/toast.tsx'
@@ -9,13 +8,18 @@ import { bytes } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { JsonWell } from './json.tsx'
 
-/** `path`: the path of the whole job in the API. */
-export function Arguments({ job, path }: { job: JobDetail; path: string }) {
+interface ArgumentsProps {
+  job: JobDetail
+  /** Loads the job with all its arguments; null when it is gone. */
+  loadWhole(): Promise<JobDetail | null>
+}
+
+export function Arguments({ job, loadWhole }: ArgumentsProps) {
   const [whole, setWhole] = useState<string>()
   const text = whole ?? job.argsText
   const isCut = job.args === null && whole === undefined
   const fetchAll = async () => {
-    const all = await reportOutcome(ask<JobDetail>(path, { key: job.key, whole: true }))
+    const all = await reportOutcome(loadWhole())
     if (all) setWhole(all.argsText)
   }
   return (

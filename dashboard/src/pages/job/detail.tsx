@@ -18,11 +18,11 @@ import { Messages } from './messages.tsx'
 interface JobDetailProps {
   job: JobDetail
   state: JobState
-  /** The path of the job in the API without a query: `/retries/8f3a…`, `/queues/default/jobs/8f3a…`. */
-  path: string
+  /** Loads the job with all its arguments; null when it is gone. */
+  loadWhole(): Promise<JobDetail | null>
 }
 
-export function JobDetailView({ job, state, path }: JobDetailProps) {
+export function JobDetailView({ job, state, loadWhole }: JobDetailProps) {
   return (
     <>
       {job.error && <JobError error={job.error} />}
@@ -33,7 +33,7 @@ export function JobDetailView({ job, state, path }: JobDetailProps) {
         </p>
       )}
       {job.messages.length > 0 && <Messages messages={job.messages} />}
-      <Arguments job={job} path={path} />
+      <Arguments job={job} loadWhole={loadWhole} />
       <Life job={job} state={state} />
       <Facts job={job} />
     </>

@@ -1,6 +1,7 @@
 /** One job beside its list: its details, its actions, and the way to its neighbours. */
 
 import type { ComponentChildren } from 'preact'
+import { ask } from '../../api/client.ts'
 import type { JobDetail, JobState } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
 import { Drawer } from '../../components/drawer.tsx'
@@ -65,7 +66,14 @@ export function JobDrawer(props: JobDrawerProps) {
         </Empty>
       )}
       {error && error.code !== 'UNKNOWN_JID' && <ErrorNote error={error} onRetry={reload} />}
-      {job && !isGone && <JobDetailView key={id} job={job} state={state} path={path} />}
+      {job && !isGone && (
+        <JobDetailView
+          key={id}
+          job={job}
+          state={state}
+          loadWhole={() => ask<JobDetail>(path, { key: job.key, whole: true })}
+        />
+      )}
       {!job && !error && <Skeleton />}
     </Drawer>
   )

@@ -1,7 +1,8 @@
 /** A job by its jid: its state, its details, and the actions for that state. */
 
 import { useRoute } from 'preact-iso'
-import type { FoundJob, JobState } from '../../api/types.ts'
+import { ask } from '../../api/client.ts'
+import type { FoundJob, JobDetail, JobState } from '../../api/types.ts'
 import { at, encoded, nameOf, queryValue } from '../../base.ts'
 import { Copy } from '../../components/copy.tsx'
 import { Head } from '../../components/head.tsx'
@@ -91,7 +92,7 @@ function Actions({ found: { data, reload }, jid }: { found: Data<FoundJob>; jid:
   if (set && job) {
     return (
       <>
-        <ChangeButtons job={job} path={`/${set}/${encoded(jid)}`} isWaiting={set !== 'finished'} onDone={reload} />
+        <ChangeButtons job={job} path={pathOf(data)} isWaiting={set !== 'finished'} onDone={reload} />
         <ActionButtons
           actions={KINDS[set].actions}
           onAct={async (name) => {
@@ -103,22 +104,29 @@ function Actions({ found: { data, reload }, jid }: { found: Data<FoundJob>; jid:
   }
   if (state === 'waiting-children') return <CancelButton jid={jid} queue={null} state={state} onDone={reload} />
   if (state === 'queued' || state === 'limited' || state === 'running' || state === 'backlog') {
-    const path = `/queues/${encoded(data.queue ?? '')}/jobs/${encoded(jid)}`
     return (
       <>
         {job && state !== 'backlog' && (
-          <ChangeButtons
-            job={job}
-            path={state === 'queued' ? path : `/jobs/${encoded(jid)}`}
-            isWaiting={state !== 'running'}
-            onDone={reload}
-          />
+          <ChangeButtons job={job} path={pathOf(data)} isWaiting={state !== 'running'} onDone={reload} />
         )}
         <CancelButton jid={jid} queue={data.queue} state={state} onDone={reload} />
       </>
     )
   }
   return null
+}
+
+/** Returns the path of a job in its set or its queue; of any other job the one that searches for it. */
+function pathOf({ jid, state, queue }: FoundJob): string {
+  const set = setOf(state)
+  if (set) return `/${set}/${encoded(jid)}`
+  return state === 'queued' ? `/queues/${encoded(queue ?? '')}/jobs/${encoded(jid)}` : `/jobs/${encoded(jid)}`
+}
+
+async function wholeOf(found: FoundJob, { key }: JobDetail): Promise<JobDetail | null> {
+  const path = pathOf(found)
+  if (setOf(found.state) || found.state === 'queued') return ask<JobDetail>(path, { key, whole: true })
+  return (await ask<FoundJob>(path, { whole: true })).job
 }
 
 function Body({ found }: { found: FoundJob }) {
@@ -156,7 +164,6 @@ function Body({ found }: { found: FoundJob }) {
       </section>
     )
   }
-  const set = setOf(state)
   return (
     <div class={job && outcome ? 'grid g21 flush' : 'grid flush'}>
       {job && (
@@ -170,11 +177,7 @@ function Body({ found }: { found: FoundJob }) {
                 <Progress progress={progress} />
               </>
             )}
-            <JobDetailView
-              job={job}
-              state={state}
-              path={set ? `/${set}/${encoded(jid)}` : `/queues/${encoded(job.queue)}/jobs/${encoded(jid)}`}
-            />
+            <JobDetailView job={job} state={state} loadWhole={() => wholeOf(found, job)} />
           </div>
         </section>
       )}
