@@ -88,6 +88,24 @@ inBrowser('the jobs of all states', (open) => {
     expect(await hq.retries.size()).toBe(1)
   })
 
+  test('a time in a filter is one of the time zone that the page shows', async () => {
+    const { page } = await open('/jobs', { before: furnish, timezoneId: 'Asia/Tokyo' })
+    const since = async (text: string) => {
+      await add(page, 'since', text)
+      await expect.poll(() => params(page).get('from')).not.toBe(null)
+      const time = params(page).get('from')
+      await button(page, 'Remove the filter since').click()
+      await expect.poll(() => params(page).get('from')).toBe(null)
+      return time
+    }
+    expect(await since('2026-11-24 09:30')).toBe('2026-11-24T00:30:00.000Z')
+    expect(await since('2026-11-24')).toBe('2026-11-23T15:00:00.000Z')
+    await button(page, 'Local time').click()
+    expect(await since('2026-11-24 09:30')).toBe('2026-11-24T09:30:00.000Z')
+    expect(await since('2026-11-24')).toBe('2026-11-24T00:00:00.000Z')
+    expect(await since('2026-11-24T09:30:00+01:00')).toBe('2026-11-24T08:30:00.000Z')
+  })
+
   test('selected jobs of several states are deleted, each state with its question', async () => {
     const { page, hq } = await open('/jobs', { before: furnish })
     await expect.poll(() => rowsOf(page).count(), SOON).toBe(5)

@@ -23,6 +23,12 @@ export function exact(at: string | Date): string {
   })
 }
 
+/** Reads a date and a time without a zone, `2026-11-24T09:30`, in the time zone of the page; null for another text. */
+export function dateOf(text: string): Date | null {
+  const at = new Date(inUtc.value && text !== '' ? `${text}Z` : text)
+  return Number.isNaN(at.getTime()) ? null : at
+}
+
 /** A smaller difference is ignored: it may be the time that the answer needed. */
 const IGNORED_MS = 5000
 let aheadMs = 0

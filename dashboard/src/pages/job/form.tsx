@@ -5,9 +5,9 @@ import { useId, useLayoutEffect, useState } from 'preact/hooks'
 import { ApiError } from '../../api/client.ts'
 import { useModal } from '../../components/modal.ts'
 import { refusalText } from '../../format/refusal.ts'
-import { duration, inUtc } from '../../format/time.ts'
+import { dateOf, duration, inUtc } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
-import { dateOf, WAITS } from './later.tsx'
+import { WAITS } from './later.tsx'
 
 /** What is wrong with a form, by the names of its fields. */
 export type Wrong = Readonly<Record<string, string>>

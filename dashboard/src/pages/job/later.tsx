@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { useModal } from '../../components/modal.ts'
-import { duration, exact, inUtc, serverNow } from '../../format/time.ts'
+import { dateOf, duration, exact, inUtc, serverNow } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 
 /** The time in the body of a request: `in` seconds, or `at`. */
@@ -81,10 +81,4 @@ function Dialog({ title, answer }: Asked) {
       </form>
     </dialog>
   )
-}
-
-/** Returns the value of the field in the time zone of the page. */
-export function dateOf(text: string): Date | null {
-  const at = new Date(inUtc.value && text !== '' ? `${text}Z` : text)
-  return Number.isNaN(at.getTime()) ? null : at
 }

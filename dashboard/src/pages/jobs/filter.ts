@@ -1,7 +1,7 @@
 /** Reads the filter of all jobs from the address, for requests and for people. */
 
 import type { SearchedState } from '../../api/types.ts'
-import { exact, serverNow } from '../../format/time.ts'
+import { dateOf, exact, serverNow } from '../../format/time.ts'
 import { t, type Word } from '../../i18n/index.ts'
 
 /** The states, in the order of the chips: those of failures first. */
@@ -94,9 +94,14 @@ export function metaOf(text: string): Record<string, string> | undefined {
 
 const UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
-/** Reads how long ago (`2h`), or a date and a time. Returns undefined for another text. */
+/**
+ * Reads how long ago (`2h`), or a date with or without a time, in the time zone of the page if it names none. Returns
+ * undefined for another text.
+ */
 export function timeOf(text: string): string | undefined {
   const [, n, unit = ''] = /^(\d+)\s*([smhd])$/.exec(text.trim()) ?? []
-  const date = n === undefined ? new Date(text) : new Date(serverNow() - Number(n) * (UNITS[unit] as number) * 1000)
-  return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
+  if (n !== undefined) return new Date(serverNow() - Number(n) * (UNITS[unit] as number) * 1000).toISOString()
+  const [, date, time = '00:00'] = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d(?::\d\d)?))?$/.exec(text.trim()) ?? []
+  const at = date === undefined ? new Date(text) : dateOf(`${date}T${time}`)
+  return at === null || Number.isNaN(at.getTime()) ? undefined : at.toISOString()
 }
