@@ -1,6 +1,6 @@
 import { BusinessFailure } from 'highkiq'
 import { expect, test } from 'vitest'
-import { until } from '../engine/bench.ts'
+import { gate, until } from '../engine/bench.ts'
 import type { ServedApi } from '../http/api.ts'
 import { barriers } from './barriers.ts'
 import { failing, inBrowser } from './browser.ts'
@@ -204,6 +204,31 @@ inBrowser('everywhere', (open) => {
       await page.getByRole('option', { name: option }).click()
       await page.getByRole('heading', { name: heading }).waitFor()
     }
+  })
+
+  test('what the arrows have reached in Ctrl K stays chosen when more matches arrive', async () => {
+    const held = gate()
+    const { page } = await open('/nowhere', {
+      before: async ({ hq }) => {
+        const push = () => hq.push({ class: 'Shop', args: [], queue: 'shops' })
+        await hq.batch({ description: 'All shops' }, push)
+      },
+    })
+    await page.route('**/api/v1/batches?*', async (route) => {
+      await held.opened
+      await route.continue()
+    })
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog').getByRole('searchbox').fill('shops')
+    await page.getByRole('option', { name: 'shops queue', exact: true }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    const chosen = page.getByRole('dialog').getByRole('option', { selected: true })
+    await expect.poll(() => chosen.textContent()).toBe('shopssearch all jobs')
+    held.open()
+    await page.getByRole('option', { name: 'All shops' }).waitFor()
+    expect(await chosen.textContent()).toBe('shopssearch all jobs')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Jobs', level: 1 }).waitFor()
   })
 
   test('keys, languages, themes and zones work without a mouse and are kept', async () => {

@@ -46,7 +46,8 @@ function Palette() {
   const dialog = useModal()
   const { route } = useLocation()
   const [text, setText] = useState('')
-  const [chosen, setChosen] = useState(0)
+  // The address of the match that the arrows have reached: it stays chosen when others arrive.
+  const [reached, setReached] = useState<string>()
   const queues = useQueueNames()
   const wanted = text.trim()
   const counted = useTyped(wanted, SHORTEST, countJobs)
@@ -60,6 +61,11 @@ function Palette() {
     ...[ordered.map(orderedHit), crons.map(cronHit)],
   ]
   const hits = hitsOf(wanted, known, counts)
+  const chosen = Math.max(
+    hits.findIndex(({ to }) => to === reached),
+    0,
+  )
+  useEffect(() => document.getElementById(`hit-${chosen}`)?.scrollIntoView({ block: 'nearest' }), [chosen])
   const close = () => {
     isOpen.value = false
   }
@@ -82,15 +88,16 @@ function Palette() {
           aria-activedescendant={hits[chosen] ? `hit-${chosen}` : undefined}
           onInput={(event) => {
             setText(event.currentTarget.value)
-            setChosen(0)
+            setReached(undefined)
           }}
           onKeyDown={(event) => {
             // Enter and the arrows belong to an input method while it composes a word.
             if (event.isComposing) return
-            const step = { ArrowDown: 1, ArrowUp: -1 }[event.key] ?? 0
-            if (step !== 0) event.preventDefault()
-            setChosen((now) => Math.min(Math.max(now + step, 0), Math.max(hits.length - 1, 0)))
-            if (event.key === 'Enter') go(hits[chosen])
+            const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+            if (step !== undefined) {
+              event.preventDefault()
+              setReached(hits[Math.min(Math.max(chosen + step, 0), hits.length - 1)]?.to)
+            } else if (event.key === 'Enter') go(hits[chosen])
           }}
         />
       </label>
