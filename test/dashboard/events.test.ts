@@ -82,6 +82,12 @@ inBrowser('events', (open) => {
     await page.route('**/api/v1/events', (route) => route.fulfill({ status: 429, json: { error } }))
     await go('/events')
     await page.getByRole('alert').getByText('1,000 are open at the same time').waitFor()
+    // So it does when an open stream ends with an error.
+    const trouble = JSON.stringify({ code: 'STORE_TIMEOUT', message: 'the store did not answer' })
+    await page.route('**/api/v1/events', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body: `event: trouble\ndata: ${trouble}\n\n` }),
+    )
+    await page.getByRole('alert').getByText('The store did not answer in time').waitFor()
     await page.unroute('**/api/v1/events')
     await page.getByText('No event yet').waitFor()
     expect(await page.getByRole('alert').count()).toBe(0)

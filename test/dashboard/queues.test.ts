@@ -65,6 +65,8 @@ inBrowser('queues', (open) => {
     await jobs.first().getByRole('link').click()
     const drawer = page.getByRole('complementary')
     await drawer.getByText('"ann@example.com"').waitFor()
+    // In a field the key is for the field.
+    await page.getByLabel('Class, jid or argument').press('Escape')
     await page.getByLabel('Class, jid or argument').fill('')
     await expect.poll(() => jobs.count()).toBe(25)
     // The list goes on, and what is open stays.

@@ -76,8 +76,10 @@ inBrowser('tasks', (open) => {
     const drawer = page.getByRole('complementary')
     await drawer.getByText('Price is empty').first().waitFor()
     await drawer.getByText('"sku": "sku-1"').waitFor()
+    const visited = await page.evaluate('history.length')
     await page.keyboard.press('j')
     await drawer.getByText('"sku": "sku-3"').waitFor()
+    expect(await page.evaluate('history.length')).toBe(visited)
     // The key is for the open row, not for all rejected rows.
     const request = page.waitForRequest('**/retry')
     await page.keyboard.press('r')

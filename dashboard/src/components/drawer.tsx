@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { t } from '../i18n/index.ts'
 import { Icon } from './icon.tsx'
+import { isTyping } from './table.tsx'
 
 interface DrawerProps {
   /** The label for screen readers. */
@@ -34,7 +35,7 @@ export function Split({ children, drawer }: { children: ComponentChildren; drawe
 export function Drawer({ label, title, about, children, actions, onClose, onPrevious, onNext }: DrawerProps) {
   useEffect(() => {
     const close = (event: KeyboardEvent) => {
-      if (event.key === 'Escape' && !document.querySelector('dialog[open]')) onClose()
+      if (event.key === 'Escape' && !isTyping(event)) onClose()
     }
     addEventListener('keydown', close)
     return () => removeEventListener('keydown', close)

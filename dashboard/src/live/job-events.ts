@@ -1,7 +1,7 @@
 /** The newest events of jobs, as the stream of the server brings them. */
 
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { ApiError, type Query, refusalOf, urlOf } from '../api/client.ts'
+import { type ApiError, apiErrorOf, type ErrorAnswer, type Query, refusalOf, urlOf } from '../api/client.ts'
 import type { JobEvent, JobEventKind } from '../api/types.ts'
 import { serverNow } from '../format/time.ts'
 
@@ -73,9 +73,9 @@ function follow(
     close()
     reopening = setTimeout(open, REOPEN_MS)
   }
-  const explain = async (query: Query) => {
+  const explain = async (why: Promise<ApiError | undefined>) => {
     const later = reopening
-    const error = await refusalOf('/events', query)
+    const error = await why
     // Meanwhile the stream may have been opened again, or closed for good.
     if (error && later === reopening) update(() => ({ error }))
   }
@@ -98,23 +98,23 @@ function follow(
       })
     }
     source.addEventListener('trouble', ({ data }: MessageEvent<string>) => {
-      const { code, message } = JSON.parse(data) as { code: string; message: string }
-      if (code === 'EVENTS_TRIMMED') {
+      const problem = JSON.parse(data) as ErrorAnswer
+      if (problem.code === 'EVENTS_TRIMMED') {
         // The list begins again, so that it never has a hole.
         position.after = undefined
         fresh = []
         update(() => EMPTY)
         open()
       } else {
-        update(() => ({ error: new ApiError(code, message, 0) }))
         reopenLater()
+        void explain(apiErrorOf(problem))
       }
     })
     source.addEventListener('error', () => {
       // The browser itself reopens a stream that broke off, but not one that was refused.
       if (source?.readyState !== EventSource.CLOSED) return
       reopenLater()
-      void explain(query)
+      void explain(refusalOf('/events', query))
     })
   }
   document.addEventListener('visibilitychange', open)

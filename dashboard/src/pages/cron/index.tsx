@@ -54,7 +54,7 @@ export default function Cron() {
             columns={columns(reload, (entry) => link({ entry }))}
             keyOf={({ name }) => name}
             open={entry?.name}
-            onOpen={({ name }) => change({ entry: name })}
+            onOpen={({ name }) => change({ entry: name }, { replace: entry !== undefined })}
           />
         )}
       </section>

@@ -153,7 +153,7 @@ export function Ids<Item extends { id: string }>({
           keyOf={({ id }) => id}
           {...(canAct ? { chosen, onChoose: choose } : {})}
           open={query.id}
-          onOpen={({ id }) => change({ id })}
+          onOpen={({ id }) => change({ id }, { replace: query.id !== undefined })}
         />
       )}
       {data && (

@@ -30,7 +30,7 @@ export function InFlight({ queue: { name, busy } }: { queue: OrderedQueue }) {
           columns={columns()}
           keyOf={({ id }) => id}
           open={query.id}
-          onOpen={({ id }) => change({ id })}
+          onOpen={({ id }) => change({ id }, { replace: query.id !== undefined })}
         />
       )}
       {items.length > 0 && busy > items.length && (

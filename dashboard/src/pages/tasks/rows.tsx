@@ -93,7 +93,7 @@ export function Rows({ task, codes }: { task: TaskStatus; codes: readonly string
           columns={columnsOf(data.items, (jid) => link({ row: jid }))}
           keyOf={({ jid }) => jid}
           open={row}
-          onOpen={({ jid }) => change({ row: jid })}
+          onOpen={({ jid }) => change({ row: jid }, { replace: row !== undefined })}
         />
       )}
       {data && <Paging next={data.next} />}
