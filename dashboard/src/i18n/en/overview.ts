@@ -25,7 +25,6 @@ export const overview = {
   'overview.errorShareSince': '{share} of ended jobs since {at}',
   'overview.errorShare': '{share} of ended jobs',
   'overview.backlog': 'and {n} in task backlogs',
-  'overview.waits': 'next has waited {time}',
   'overview.noBacklog': 'no task has a backlog',
   'overview.throughput': 'Throughput, per second',
   'overview.throughputChart': 'Finished jobs per second and failed ones, from {from} to {to}; at most {n} a second',

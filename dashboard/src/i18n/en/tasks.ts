@@ -221,7 +221,6 @@ export const tasks = {
   'import.preview': 'The first rows, and the name of each column',
   'import.as': 'Name of the column {name} for the job',
 
-  'submitter.done': 'Done',
   'task.deferredRows': { one: 'of these {n} waits for another system', other: 'of these {n} wait for another system' },
   'task.deferredUntil': 'waits for another system; deadline',
   'task.deferred.finishAsk': 'Finish…',

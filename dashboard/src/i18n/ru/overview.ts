@@ -26,7 +26,6 @@ export const overview: TextsOf<typeof english> = {
   'overview.errorShareSince': '{share} завершившихся с {at}',
   'overview.errorShare': '{share} завершившихся',
   'overview.backlog': 'и {n} ещё в задачах',
-  'overview.waits': 'следующее ждёт {time}',
   'overview.noBacklog': 'в задачах ничего не ждёт',
   'overview.throughput': 'Пропускная способность, в секунду',
   'overview.throughputChart': 'Завершённые и неудачные задания в секунду с {from} до {to}; не более {n} в секунду',

@@ -353,7 +353,6 @@ export const tasks: TextsOf<typeof english> = {
   'import.leaveOut': 'не загружать',
   'import.preview': 'Первые строки и названия столбцов',
   'import.as': 'Как столбец {name} называется для класса',
-  'submitter.done': 'Готово',
   'task.deferredRows': {
     one: 'из них {n} ждёт другую систему',
     few: 'из них {n} ждут другую систему',

@@ -26,7 +26,6 @@ export const overview: TextsOf<typeof english> = {
   'overview.errorShareSince': '自 {at} 起占已结束的 {share}',
   'overview.errorShare': '占已结束的 {share}',
   'overview.backlog': '另有 {n} 在任务积压中',
-  'overview.waits': '下一个已等待 {time}',
   'overview.noBacklog': '没有任务积压',
   'overview.throughput': '吞吐量（每秒）',
   'overview.throughputChart': '从 {from} 到 {to} 每秒完成与失败的作业；最高每秒 {n}',

@@ -210,7 +210,6 @@ export const tasks: TextsOf<typeof english> = {
   'import.leaveOut': '不导入',
   'import.preview': '前几行及各列名称',
   'import.as': '列 {name} 在作业类中的名称',
-  'submitter.done': '完成',
   'task.deferredRows': { other: '其中 {n} 行等待其他系统' },
   'task.deferredUntil': '等待其他系统；期限',
   'task.deferred.finishAsk': '完成…',
