@@ -111,6 +111,7 @@ function wordingOf({ language, timeZone }: Pick<MessagePlan, 'language' | 'timeZ
     clock,
     // A message is read later than it is written.
     relative: clock,
+    now: Date.now,
     duration: (seconds) => durationIn(language, seconds),
   }
 }

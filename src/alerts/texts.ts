@@ -8,15 +8,17 @@ import type { en } from './texts/en.ts'
 export interface Wording {
   t: (word: keyof typeof en, values?: Record<string, string | number>) => string
   clock: (at: Date | string) => string
-  /** Words a time as seen from now. */
+  /** Words a time as seen from `now`. */
   relative: (at: Date | string) => string
+  /** Returns the time in milliseconds. */
+  now: () => number
   duration: (seconds: number) => string
 }
 
 /** Returns an alert in words, and the path of its page in the dashboard. */
 export function textsOf(
   one: Alert<Date | string>,
-  { t, clock, relative, duration }: Wording,
+  { t, clock, relative, now, duration }: Wording,
 ): { title: string; what: string; path: string } {
   switch (one.kind) {
     case 'retries-share-error':
@@ -31,7 +33,7 @@ export function textsOf(
         what: t(one.busy === 0 ? 'alerts.process-silent.idle' : 'alerts.process-silent.what', {
           at: relative(one.beat),
           n: one.busy,
-          back: relative(new Date(Date.now() + one.returnsIn * 1000)),
+          back: relative(new Date(now() + one.returnsIn * 1000)),
         }),
         path: '/busy',
       }

@@ -277,13 +277,20 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
 
   test('times are those of the server, also in a browser whose clock is wrong', async () => {
     const { page, go } = await open('/retries', {
-      before: async ({ hq }) => void (await failed(hq, 'SyncStock', ['sku-0'], { due: 30.9 })),
+      before: async ({ hq, clock }) => {
+        await failed(hq, 'SyncStock', ['sku-0'], { due: 30.9 })
+        const record = { concurrency: 1, busy: 9, beat: clock.now() - 50_000, quiet: false, rss: 1 }
+        await hq.store.workers.heartbeat({ identity: 'lost', info: '{"queues":[]}', ...record }, 600)
+      },
     })
     await page.addInitScript('const now = Date.now; Date.now = () => now() + 10_800_000')
     await page.reload()
     const due = row(page, 'sku-0').locator('time').first()
     await expect.poll(() => due.textContent(), SOON).toBe('in 30 min')
     await page.locator('main').getByText('the next runs').waitFor()
+    await go('/')
+    const silent = page.locator('ul.att li', { hasText: 'is silent' })
+    await expect.poll(() => silent.textContent(), SOON).toMatch(/return (now|in \d+ sec)/)
     // So are those of a filter, which an action applies to.
     await go('/jobs')
     await button(page, 'since').click()

@@ -5,7 +5,7 @@ import type { Alert } from '../../api/types.ts'
 import { at } from '../../base.ts'
 import { Icon, StatusIcon } from '../../components/icon.tsx'
 import { Empty } from '../../components/notice.tsx'
-import { clock, duration, relative } from '../../format/time.ts'
+import { clock, duration, relative, serverNow } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 
 export function AttentionPanel({ all }: { all: Alert[] | undefined }) {
@@ -22,7 +22,7 @@ export function AttentionPanel({ all }: { all: Alert[] | undefined }) {
       )}
       <ul class="att">
         {all?.map((one) => {
-          const { title, what, path } = textsOf(one, { t, clock, relative, duration })
+          const { title, what, path } = textsOf(one, { t, clock, relative, now: serverNow, duration })
           return (
             <li key={`${title} ${path}`}>
               <a href={at(path)}>
