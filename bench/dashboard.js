@@ -1,4 +1,4 @@
-// What the dashboard costs: the first load, the live page, lists over very much, and many queues, processes and tasks.
+// Measures the dashboard: the first load, the live page, long lists, and many queues, processes and tasks.
 //   node bench/dashboard.js [OPTIONS]      see --help
 // Ends with 1 when a figure of `scale` or `tasks` is above its limit (dashboard/limits.js), and with 2 for a wrong option.
 import { onEachStore } from './dashboard/each-store.js'

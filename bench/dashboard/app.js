@@ -1,4 +1,4 @@
-// An app that says nothing, and how much memory its process has had at most.
+// Makes an app that logs nothing, and measures memory and time.
 import { Highkiq } from 'highkiq'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
@@ -24,7 +24,7 @@ export async function seconds(work) {
   return Number(((performance.now() - began) / 1000).toFixed(2))
 }
 
-/** Milliseconds of one of many calls. */
+/** Returns the average milliseconds of a call. */
 export async function each(times, work) {
   const began = performance.now()
   for (let i = 0; i < times; i++) await work(i)

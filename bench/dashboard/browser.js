@@ -1,4 +1,4 @@
-// Chromium, as a user has it, and what it measures itself.
+// Opens Chromium, and reads what it measures itself.
 import { chromium } from 'playwright-core'
 import { findChromium } from '../../scripts/chromium.js'
 
@@ -23,7 +23,7 @@ export async function openBrowser() {
   const processes = await browser.newBrowserCDPSession()
   return {
     page,
-    /** Goes there with nothing in the cache. @returns milliseconds */
+    /** Loads a page with an empty cache. @returns milliseconds */
     async load(url, ready) {
       const cdp = await page.context().newCDPSession(page)
       await cdp.send('Network.clearBrowserCache')
@@ -35,7 +35,7 @@ export async function openBrowser() {
       return { whole, painted }
     },
     shifted: () => page.evaluate('window.shifted'),
-    /** The share of one core that the page's process took, in percent. */
+    /** Returns the share of one core that the page's process used, in percent. */
     async cpu(seconds) {
       const read = async () => {
         const { processInfo } = await processes.send('SystemInfo.getProcessInfo')

@@ -1,4 +1,4 @@
-// What `crowd.js` has not: many tasks, one of them large with rejected rows, and many dead jobs. Then a worker runs its rows.
+// Fills a store with many tasks, one of them large with rejected rows, and many dead jobs. Then a worker runs rows.
 //   node bench/dashboard/catalogue.js URL DEAD
 // For 1,000,000 dead jobs there are 50,000 tasks, and one more of 500,000 rows with 200,000 rejected for 5,000 codes.
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,7 +11,7 @@ export const CODE = 'code_77'
 const CODES = 5000
 const CHUNK = 5000
 const TASKS_AT_ONCE = 50
-/** Running rows of the large task, each of which takes so long. */
+/** The running rows of the large task, and how long each takes. */
 const SLOTS = 5
 const ROW_MS = 50
 const PRODUCER = 'bench'
@@ -62,7 +62,7 @@ function deadJob(i, now) {
   return { to: 'dead', score: (now - i * 1000) / 1000, text: JSON.stringify({ ...job, ...failed }) }
 }
 
-/** Returns the jid of a dead job; `i` is its place from the newest (0 = the newest). */
+/** Returns the jid of a dead job; `i` is its position from the newest (0 = the newest). */
 export function jidOf(i) {
   return `dead${i.toString(16).padStart(20, '0')}`
 }

@@ -1,4 +1,5 @@
-// 2,000 queues, and 500 processes that beat and have a lease, each with ten running jobs; some queues get jobs all the time.
+// Fills a store with 2,000 queues and 500 processes with heartbeats and leases, each with ten running jobs. It pushes to some
+// queues all the time.
 //   node bench/dashboard/crowd.js URL
 import { appOn } from './app.js'
 

@@ -1,4 +1,4 @@
-// The most that the figures of the dashboard may be.
+// The limits for the figures of the dashboard.
 
 const LIMITS = [
   { of: /^first answer of .*, ms$/, most: 500 },

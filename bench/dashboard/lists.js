@@ -1,4 +1,4 @@
-// Lists over very much: a million retries, and a million jobs in a queue. What is asked for, over HTTP, and seen.
+// Measures lists of a million retries and of a million jobs in a queue, over HTTP and in the browser.
 import { serve } from '../../dist/http/index.js'
 import { appOn } from './app.js'
 import { openBrowser } from './browser.js'
@@ -103,7 +103,7 @@ function retry(i, now) {
   }
 }
 
-/** The place of a page that many pages come before. */
+/** Returns the cursor of a page behind many others. */
 async function deep(list) {
   let cursor = ''
   for (let seen = 0; seen < Math.min(DEEP, COUNT / 2); seen += 500) {

@@ -1,4 +1,4 @@
-// The first load, whether pages jump, and what a page costs that is looked at while jobs run.
+// Measures the first load, layout shifts, and what an open page costs while jobs run.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serve } from '../../dist/http/index.js'
 import { appOn } from './app.js'

@@ -1,4 +1,4 @@
-// What a dashboard costs at 2,000 queues and 500 processes with 5,000 running jobs: first answers, the bytes of one update, and
+// Measures the dashboard at 2,000 queues and 500 processes with 5,000 running jobs: first answers, the bytes of one update, and
 // what one open page costs the server, the browser and Redis.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openServed, round, startPrograms } from './served.js'

@@ -1,4 +1,4 @@
-// A served dashboard, its browser, and what both cost: first answers, and a page that is left open.
+// Serves a dashboard, opens it in a browser, and measures first answers and a page that stays open.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
@@ -47,7 +47,7 @@ export async function openServed(url) {
     async firstAnswer(path, name = path) {
       figures[`first answer of ${name}, ms`] = round((await ask(path)).ms)
     },
-    /** Opens a page and leaves it open. `ready` selects what shows that its data are there, `settled` that it searches no more. */
+    /** Opens a page and leaves it open. `ready` selects an element of its data, `settled` one that exists when its search ends. */
     async live(name, path, ready, settled = ready) {
       figures[`${name} is seen, ms`] = round((await browser.load(server.url + path, ready)).whole)
       await browser.page.locator(settled).first().waitFor()

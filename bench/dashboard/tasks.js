@@ -1,5 +1,5 @@
-// What a dashboard costs at 50,000 tasks, one more of 500,000 rows with 200,000 rejected for 5,000 codes, 1,000,000 dead jobs,
-// and all that `crowd.js` has: first answers, and what one open page costs the server, the browser and Redis.
+// Measures the dashboard at 50,000 tasks, one more of 500,000 rows with 200,000 rejected for 5,000 codes, 1,000,000 dead jobs,
+// and the store of `crowd.js`: first answers, and what one open page costs the server, the browser and Redis.
 import { CODE, jidOf, LARGE_TASK } from './catalogue.js'
 import { openServed, startPrograms } from './served.js'
 

@@ -5,7 +5,7 @@ import { Collector, gate, until } from '../engine/bench.ts'
 import type { ServedApi } from '../http/api.ts'
 import { inBrowser } from './browser.ts'
 
-/** Something on each page that could be acted on. */
+/** Puts something with actions on each page. */
 async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
   const doors = gate()
   const begun = new Collector<void>()
@@ -57,7 +57,7 @@ async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
   ]
 }
 
-/** Buttons that only change what is looked at. */
+/** Buttons that only change what the page shows. */
 const LOOKS =
   /^(Copy .*|Close|Previous|Next|Previous page|Next page|.* Newer|Older.*|Highest first|By error|Examine again|class|queue|error|text|meta|job|code|field|)$/
 
@@ -87,14 +87,14 @@ inBrowser('who may do what', (open) => {
     })
     const offered: string[] = []
     const actionsOf = async (path: string) => {
-      // Its title is written when it is there; one with something open has the title of the page below.
+      // A page writes its title when it is ready. A drawer has the title of the page beside it.
       if (!path.includes('?')) await page.evaluate('document.title = ""')
       await go(path)
       await expect.poll(() => page.title()).not.toBe('')
       if (/job=|id=/.test(path)) await page.getByRole('complementary').waitFor()
       await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0)
       const found = await acts(page)
-      // There the boxes of the classes select what a chart compares.
+      // The checkboxes of the metrics select the classes that a chart compares.
       return path.startsWith('/metrics') ? found.filter((name) => !name.startsWith('Select ')) : found
     }
     await page.getByText('Live', { exact: true }).waitFor()
@@ -102,12 +102,12 @@ inBrowser('who may do what', (open) => {
       for (const act of await actionsOf(path)) offered.push(`${path}: ${act}`)
       for (const key of ['p', 'r', 'Shift+D']) await page.keyboard.press(key)
     }
-    // It pauses only what this page shows.
+    // This button pauses only the list on the page.
     expect(offered).toEqual(['/events: Pause'])
     expect(await page.getByRole('dialog').count()).toBe(0)
     expect(sent).toEqual([])
 
-    // A page that was opened while it could act: it is refused, and says why.
+    // When the server has become read-only, an open page says why it refuses an action.
     await page.route('**/api/v1/about', async (route) => {
       const answer = await route.fetch()
       await route.fulfill({ response: answer, json: { ...(await answer.json()), readOnly: false } })
@@ -159,7 +159,7 @@ inBrowser('who may do what', (open) => {
     await page.getByText('This token is wrong.').waitFor()
     await page.getByLabel('Token').fill('a long secret')
     await page.keyboard.press('Enter')
-    // Where one wanted to go.
+    // The login leads to the page that was requested.
     await page.getByRole('heading', { level: 1, name: 'Queues' }).waitFor()
     expect(page.url()).toBe(`${url}/queues?by=size`)
     await page.getByText('Live', { exact: true }).waitFor()

@@ -1,4 +1,4 @@
-/** What keeps people from using a page, as axe sees it. */
+/** Finds barriers of accessibility on a page, with axe. */
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -12,9 +12,9 @@ interface Violation {
   nodes: { html: string; failureSummary: string }[]
 }
 
-/** The serious ones; none is the aim. `again` looks at what another theme changes: the colours alone. */
+/** Returns the serious barriers. With `again` it examines only the colours, which another theme changes. */
 export async function barriers(page: Page, { again = false } = {}): Promise<string[]> {
-  // The policy of the page lets no script in: it is put in from outside.
+  // The policy of the page allows no foreign script, so the browser adds it.
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe)
   const { violations } = (await page.evaluate(
     `axe.run(document, { resultTypes: ['violations'] ${again ? ", runOnly: ['color-contrast']" : ''} })`,

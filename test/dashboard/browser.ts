@@ -1,4 +1,4 @@
-/** The dashboard in a real browser: pages of an app of their own, on which nothing may go wrong. */
+/** Opens pages of the dashboard in a real browser. Each test has an app of its own, and fails when its page logs an error. */
 
 import type { HttpOptions } from 'highkiq/http'
 import { type Browser, type BrowserContextOptions, chromium as driver, type Locator, type Page } from 'playwright-core'
@@ -10,21 +10,21 @@ import { suiteWith } from '../programs/suite.ts'
 
 export interface Opened extends ServedApi {
   page: Page
-  /** What went wrong on the page; a test that means it takes it out. That there is nothing is checked at the end. */
+  /** The errors of the page. A test removes those that it expects; at its end the list must be empty. */
   faults: string[]
-  /** Goes to another page of the dashboard, as a click on a link does. */
+  /** Opens another page of the dashboard, as a click on a link does. */
   go(path: string): Promise<void>
 }
 
 export interface OpenOptions extends BrowserContextOptions {
   http?: HttpOptions
-  /** Before the page is opened: defines jobs, pushes, works. */
+  /** Runs before the page opens, for example to define and push jobs. */
   before?: (app: ServedApi) => unknown
   /** Opens a page of this app, instead of one of its own. */
   app?: ServedApi
 }
 
-/** A suite that opens pages; without a browser it is skipped by name. */
+/** Defines a suite that opens pages. Without a browser it is skipped. */
 export function inBrowser(
   title: string,
   tests: (open: (path: string, options?: OpenOptions) => Promise<Opened>) => void,
@@ -72,7 +72,7 @@ function watch(page: Page, faults: string[]): void {
   })
 }
 
-/** Jobs that failed and wait for their retry, made by a worker that ran them. */
+/** Makes jobs that wait for their retry: a worker runs them, and they fail. */
 export async function failing(app: ServedApi, jobs: { class: string; args: unknown[]; error: Error }[]): Promise<void> {
   const { hq } = app
   const errors = new Map(jobs.map(({ class: name, error }) => [name, error]))

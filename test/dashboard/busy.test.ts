@@ -23,11 +23,11 @@ inBrowser('busy', (open) => {
     await page.getByText('No worker is running').waitFor()
     await page.getByText('No job is running', { exact: true }).waitFor()
 
-    // A worker inside of a program of another purpose: it is seen, and is told nothing.
+    // The page shows a worker inside another program, but can't quiet or stop it.
     const jid = (await hq.push({ class: 'Slow', args: [3] })) as string
     const worker = await t.work({ concurrency: 4 })
     await begun.atLeast(1)
-    // The store knows that one runs before its process has told which.
+    // The store knows the number of running jobs before the process reports the jobs.
     await page.getByText('Not reported yet').waitFor()
     reports.open()
     await worker.quiet()
@@ -40,7 +40,7 @@ inBrowser('busy', (open) => {
     await running.locator('.done-cell').getByText('3 of 10').waitFor()
     await running.locator('.done-cell').getByText('on the way').waitFor()
 
-    // Cancelled where it is meant: it ends, and does not come back.
+    // A cancelled job ends and does not run again.
     await focusRow(running)
     await page.keyboard.press('Shift+D')
     await page.getByRole('button', { name: 'Keep running' }).click()
@@ -52,7 +52,7 @@ inBrowser('busy', (open) => {
     await t.settled()
     expect([await hq.retries.size(), await hq.dead.size(), await hq.queue('default').size()]).toEqual([0, 0, 0])
 
-    // One of Ruby's hears what it is told at its next beat.
+    // A Sidekiq process gets the signal with its next heartbeat.
     const ruby = { identity: 'web-1:77:abc', concurrency: 5, busy: 2, quiet: false, rss: 204_800 }
     const info = { hostname: 'web-1', pid: 77, queues: ['mail'], labels: ['blue'], tag: 'shop', version: '8.0' }
     const beat = (more = {}) =>
@@ -74,7 +74,7 @@ inBrowser('busy', (open) => {
 
     expect(await other.getByRole('button', { name: 'Slots…' }).count()).toBe(0)
 
-    // One of ours gets more slots with its next heartbeat.
+    // A Highkiq process gets more slots with its next heartbeat.
     const child = new Child(t.another().url)
     await child.waitFor('heartbeat')
     const ours = processes.filter({ has: page.getByText(`:${child.process.pid}:`) })
@@ -84,13 +84,13 @@ inBrowser('busy', (open) => {
     await page.getByText('changes its slots at its next heartbeat').waitFor()
     await ours.getByText('0 of 25').waitFor()
 
-    // One of ours ends when it is told so.
+    // It stops after a confirmation.
     await ours.getByRole('button', { name: 'Stop…' }).click()
     await page.getByRole('button', { name: 'Keep running' }).click()
     await ours.getByRole('button', { name: 'Stop…' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Stop it' }).click()
     await page.getByText('is stopping').waitFor()
-    // A beat comes at once with this.
+    // This signal makes it send a heartbeat at once.
     child.kill('SIGTSTP')
     expect(await child.exited).toEqual({ code: 0, signal: null })
     await ours.waitFor({ state: 'detached' })

@@ -1,4 +1,4 @@
-/** Frequent errands, each begun on the overview and done within a number of clicks. */
+/** Frequent tasks of an operator, each begun on the overview and done within a number of clicks. */
 
 import { BusinessFailure } from 'highkiq'
 import type { Page } from 'playwright-core'

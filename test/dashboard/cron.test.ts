@@ -19,7 +19,7 @@ inBrowser('cron', (open) => {
     })
     const { hq, page, faults } = t
     await page.getByText('No cron entry').waitFor()
-    // A worker that starts enters them.
+    // A worker stores the entries when it starts.
     await t.work({ queues: ['default'] })
     const nightly = page.locator('tbody tr', { hasText: 'nightly' })
     await nightly.getByText('["shop"]').waitFor()
@@ -39,7 +39,7 @@ inBrowser('cron', (open) => {
     await page.getByText('nightly is resumed from now on').waitFor()
     expect(await info()).toMatchObject({ paused: false, nextAt: expect.any(Date) })
 
-    // What may not run twice at a time is refused while it waits; its last run is a job to look at.
+    // An entry without overlap is refused while its last job waits. A link leads to that job.
     const careful = page.locator('tbody tr', { hasText: 'careful' })
     await page.getByLabel('Entry or job').fill('report')
     await careful.waitFor({ state: 'detached' })

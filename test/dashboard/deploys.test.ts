@@ -4,7 +4,7 @@ import { countingClicks } from './clicking.ts'
 
 const MINUTE = 60_000
 const minute = () => Math.floor(Date.now() / MINUTE) * MINUTE
-/** So many runs in the bucket of a run time. */
+/** Returns a histogram with this many runs of one run time. */
 const histogram = (bucket: number, runs: number) => Array.from({ length: 26 }, (_, i) => (i === bucket ? runs : 0))
 
 inBrowser('deploys', (open) => {

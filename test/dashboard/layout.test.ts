@@ -46,7 +46,7 @@ const TITLES = [
   'Doctor',
 ]
 
-/** Something on every page. */
+/** Puts something on every page. */
 async function furnish({ hq, work }: ServedApi): Promise<{ task: string; jid: string }> {
   const Row = hq.job('Row', async (_ctx, n: number) => {
     if (n === 1) throw new BusinessFailure('Price is empty', { code: 'price' })
@@ -125,10 +125,10 @@ inBrowser('everywhere', (open) => {
       for (const barrier of await barriers(page)) found.push(`${path}: ${barrier}`)
     }
     expect(found).toEqual([])
-    // A page that is loaded again is where it was.
+    // A reload keeps the page.
     await page.goto(`${url}/jobs/queues/nobody`)
     await page.getByRole('heading', { name: 'nobody' }).waitFor()
-    // An address that was cut off, or typed.
+    // An incomplete or mistyped address.
     await page.goto(`${url}/jobs/queues/%E0%A4`)
     await page.getByRole('heading', { name: 'Page not found' }).waitFor()
   })
@@ -343,7 +343,7 @@ inBrowser('everywhere', (open) => {
   test('without the stream the page polls; without the server it shows how old its figures are', async () => {
     const { page, hq, faults } = await open('/nowhere')
     await page.getByText('Live', { exact: true }).waitFor()
-    // As a proxy answers whose server restarts.
+    // The answer of a proxy while its server restarts.
     await page.route('**/api/v1/live', (route) => route.fulfill({ status: 503 }))
     await page.reload()
     await page.evaluate('globalThis.isSame = true')
@@ -360,7 +360,7 @@ inBrowser('everywhere', (open) => {
     await page.unroute('**/api/v1/live')
     await page.getByText('Live', { exact: true }).waitFor()
     expect(await page.evaluate('globalThis.isSame')).toBe(true)
-    // That requests failed was meant.
+    // The test expects these failures.
     expect(faults.splice(0).filter((fault) => !/ERR_FAILED|503/.test(fault))).toEqual([])
   })
 

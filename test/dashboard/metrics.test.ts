@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { inBrowser } from './browser.ts'
 
 const minute = () => Math.floor(Date.now() / 60_000) * 60_000
-/** Of each time a run took, how many. */
+/** Returns a histogram of run times. */
 const histogram = (filled: Record<number, number>) => Array.from({ length: 26 }, (_, bucket) => filled[bucket] ?? 0)
 
 inBrowser('metrics', (open) => {
@@ -18,7 +18,7 @@ inBrowser('metrics', (open) => {
     const { hq, page } = t
     await page.getByText('No job ended in this period').waitFor()
 
-    // A worker that runs them tells it, at the latest when it stops; the page hears of it by itself.
+    // A worker writes its metrics at the latest when it stops, and the page shows them without a reload.
     await hq.pushBulk({ class: 'Quick', args: [[], [], []] })
     await hq.pushBulk({ class: 'Shop/Slow', args: [[1], [0]] })
     const worker = await t.work()
@@ -33,7 +33,7 @@ inBrowser('metrics', (open) => {
       ['2', '50%'],
     ])
 
-    // Of the hours before.
+    // Runs of the hours before.
     const jobs = [
       { name: 'Quick', processed: 1500, failed: 0, ms: 1000, histogram: histogram({ 0: 1500 }) },
       { name: 'Shop/Slow', processed: 41, failed: 1, ms: 5200, histogram: histogram({ 5: 30, 6: 10 }) },

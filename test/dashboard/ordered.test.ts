@@ -27,7 +27,7 @@ inBrowser('ordered queues', (open) => {
     await page.getByRole('link', { name: /Stock/ }).click()
     await page.getByRole('heading', { name: 'Stock' }).waitFor()
 
-    // Paused and going on, by key as well.
+    // The queue is paused and resumed, also by key.
     await page.getByRole('button', { name: 'Pause' }).click()
     await page.getByText('Stock is paused').waitFor()
     expect((await Stock.stats()).paused).toBe(true)
@@ -36,7 +36,7 @@ inBrowser('ordered queues', (open) => {
     await page.getByText('Stock is resumed').waitFor()
     expect((await Stock.stats()).paused).toBe(false)
 
-    // Shards and tiles come by themselves; the number of shards is changed.
+    // Shards and figures update without a reload. The number of shards is changed.
     await page.locator('.shard').nth(1).waitFor()
     await page.getByRole('button', { name: 'Change number…' }).click()
     const dialog = page.getByRole('dialog')
@@ -48,7 +48,7 @@ inBrowser('ordered queues', (open) => {
     expect((await Stock.stats()).shards).toHaveLength(3)
     await page.locator('.shard').nth(2).waitFor()
 
-    // What waits: found, sorted, looked at.
+    // Waiting ids are found, sorted and opened.
     const waiting = page.getByRole('table', { name: 'Waiting' }).locator('tbody tr')
     const ids = () => waiting.locator('td:nth-child(2)').allTextContents()
     await expect.poll(() => waiting.count()).toBe(6)
@@ -65,7 +65,7 @@ inBrowser('ordered queues', (open) => {
     await page.getByRole('complementary').getByText('"v": 3').waitFor()
     await page.keyboard.press('Escape')
 
-    // What was chosen in one queue is nothing that is chosen in another.
+    // A selection in one queue selects nothing in another one.
     await page.getByLabel('Select a', { exact: true }).check()
     await page.getByText('1 selected').waitFor()
     await page.getByRole('link', { name: /Other/ }).click()
@@ -75,7 +75,7 @@ inBrowser('ordered queues', (open) => {
     expect(await page.getByText('1 selected').count()).toBe(0)
     await page.getByRole('link', { name: /Stock/ }).click()
 
-    // Killed, deleted, run now: those that were chosen alone.
+    // Kill, delete and run now apply only to the selected ids.
     await page.getByLabel('Select b', { exact: true }).check()
     await page.getByRole('button', { name: 'Kill…' }).click()
     await page.getByRole('button', { name: 'Keep it' }).click()
@@ -98,7 +98,7 @@ inBrowser('ordered queues', (open) => {
     await expect.poll(() => [...ran].sort()).toEqual(['a', 'e', 'f'])
     await page.getByText('No id is waiting').waitFor()
 
-    // The morgue: brought back one by one and all together, or forgotten.
+    // Dead ids are resurrected one by one or all together, or deleted.
     await page.getByRole('link', { name: 'Morgue 4' }).click()
     const dead = page.getByRole('table', { name: 'Morgue' }).locator('tbody tr')
     await expect.poll(() => dead.count()).toBe(4)
@@ -109,7 +109,7 @@ inBrowser('ordered queues', (open) => {
     await page.getByLabel('Select dies').check()
     await page.getByRole('button', { name: 'Resurrect', exact: true }).click()
     await expect.poll(() => ran.at(-1)).toBe('dies')
-    // In its row; it dies again, for the same reason.
+    // An id that is resurrected in its row dies again, for the same reason.
     await page.getByRole('button', { name: 'Resurrect hopeless' }).click()
     await expect.poll(() => tried.filter((id) => id === 'hopeless')).toHaveLength(2)
     await expect.poll(async () => (await Stock.find('hopeless')).dead?.id).toBe('hopeless')

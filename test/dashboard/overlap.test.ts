@@ -12,7 +12,7 @@ const LOCALES = ['en-GB', 'zh-CN', 'ru-RU']
 const WIDTHS = [390, 768, 1280, 1920]
 const LONG = 'Warehouse/Stock::SynchronizePricesOfDiscontinuedProductsJob'
 
-/** Something on every page, with long names and large numbers. Returns the pages. */
+/** Puts long names and large numbers on every page. Returns the pages. */
 async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
   const doors = gate()
   const began = new Collector<void>()
@@ -92,7 +92,7 @@ async function furnish({ hq, work, clock }: ServedApi): Promise<string[]> {
   ]
 }
 
-/** The faults of what is shown, at each width. */
+/** Returns the faults of the page at each width. */
 async function faultsAtWidths(page: Page, what: string): Promise<string[]> {
   const found: string[] = []
   for (const width of WIDTHS) {
@@ -138,7 +138,7 @@ inBrowser('texts', (open) => {
       const opener = page.locator(`button[data-key=${key}]`)
       await (key === 'n' ? opener : opener.locator('+ button')).click()
       const dialog = page.locator('dialog[open]')
-      // What is wrong is shown below the fields.
+      // The errors are shown below the fields.
       await dialog.locator('textarea').first().fill('{')
       await dialog.locator('button[type=submit]').click()
       await dialog.getByRole('alert').first().waitFor()

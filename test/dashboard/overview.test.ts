@@ -41,7 +41,7 @@ inBrowser('overview', (open) => {
       Promise.all(['Enqueued', 'Retries', 'Dead'].map((name) => tile(page, name).first().textContent()))
     expect(await figures()).toEqual(['7', '0', '1'])
 
-    // The queue of what takes long is served by one slot.
+    // The queue of the slow job has one slot.
     const queues = page.locator('section', { has: page.getByRole('heading', { name: 'Queues' }) })
     await queues.getByRole('link', { name: 'slow' }).waitFor()
     await t.work({ concurrency: 3, capsules: { slow: { concurrency: 1, queues: ['slow'] } } } as never)
@@ -57,7 +57,7 @@ inBrowser('overview', (open) => {
     await expect.poll(figures).toEqual(['0', '1', '1'])
     await page.locator('tr', { has: task }).getByText('100%').waitFor()
 
-    // Time shown is the address.
+    // The address has the range.
     await page.getByRole('link', { name: '24 hours' }).click()
     await page
       .getByRole('img', { name: /Finished jobs per second/ })
@@ -141,7 +141,7 @@ inBrowser('overview', (open) => {
         await expect.poll(() => hq.retries.size()).toBe(24)
         await until(async () => (await task.status())?.state === 'paused')
         await worker.stop()
-        // Whoever works now knows nothing of it.
+        // The next worker does not define this queue.
         await Ordered.performAsync([{ id: 1, payload: {}, performAt: clock.now() / 1000 - 60 }])
         await another().work()
         const record = { concurrency: 1, busy: 9, beat: clock.now() - 50_000, quiet: false, rss: 1 }
@@ -176,7 +176,7 @@ inBrowser('overview', (open) => {
     await page.locator('tr', { hasText: 'onerror' }).getByText('silent').waitFor()
     await lead('Shard 0 of Stock has no owner')
     await page.getByRole('heading', { level: 1, name: 'Stock' }).waitFor()
-    // What was mended asks no more.
+    // A problem that is fixed is no longer listed.
     await go('/')
     await entries.filter({ hasText: 'is silent' }).waitFor()
     await expect.poll(() => entries.filter({ hasText: 'No process serves' }).count()).toBe(0)

@@ -19,7 +19,7 @@ inBrowser('queues', (open) => {
     expect(await names()).toEqual(['bulk', 'default'])
     await rows.filter({ hasText: 'default' }).getByText('no process serves it').waitFor()
 
-    // Found and sorted: all of it is the address.
+    // The address has the search and the order.
     await page.getByLabel('Queue name').fill('FAU')
     await expect.poll(names).toEqual(['default'])
     expect(new URL(page.url()).search).toBe('?search=FAU')
@@ -30,7 +30,7 @@ inBrowser('queues', (open) => {
     await page.getByRole('columnheader', { name: 'Size' }).and(page.locator('[aria-sort=descending]')).waitFor()
     expect(new URL(page.url()).search).toBe('?by=size')
 
-    // Paused from the list: nothing is taken, until it goes on; figures come by themselves.
+    // Workers fetch nothing from a paused queue. Figures update without a reload.
     const mail = rows.filter({ hasText: 'default' })
     await mail.getByRole('button', { name: 'Pause' }).click()
     await mail.getByText('paused', { exact: true }).waitFor()
@@ -44,7 +44,7 @@ inBrowser('queues', (open) => {
     await expect.poll(() => got.sort()).toEqual([1, 2, 3])
     expect(await hq.queue('default').isPaused()).toBe(false)
     await mail.getByRole('cell', { name: '0', exact: true }).waitFor()
-    // The row that is walked to hears the keys.
+    // Keys apply to the focused row.
     await page.keyboard.press('k')
     await page.keyboard.press('p')
     await expect.poll(() => hq.queue('bulk').isPaused()).toBe(true)
@@ -52,7 +52,7 @@ inBrowser('queues', (open) => {
     await page.keyboard.press('p')
     await expect.poll(() => hq.queue('bulk').isPaused()).toBe(false)
 
-    // One queue: pages of jobs, searched, and one of them opened.
+    // The page of a queue lists its jobs page by page, searches them, and opens one.
     await page.getByRole('link', { name: 'bulk' }).click()
     await page.getByRole('heading', { level: 1, name: 'bulk 1,002' }).waitFor()
     const jobs = page.getByRole('table', { name: 'Waiting jobs' }).locator('tbody tr')
@@ -65,11 +65,11 @@ inBrowser('queues', (open) => {
     await jobs.first().getByRole('link').click()
     const drawer = page.getByRole('complementary')
     await drawer.getByText('"ann@example.com"').waitFor()
-    // In a field the key is for the field.
+    // Escape in a field does not close the drawer.
     await page.getByLabel('Class, jid or argument').press('Escape')
     await page.getByLabel('Class, jid or argument').fill('')
     await expect.poll(() => jobs.count()).toBe(25)
-    // The list goes on, and what is open stays.
+    // The list shows new jobs, and the open job stays.
     const fresh = (await hq.push({ class: 'Bulk', args: ['fresh'], queue: 'bulk' })) as string
     await jobs.filter({ hasText: fresh }).waitFor()
     await drawer.getByText('"ann@example.com"').waitFor()
@@ -78,7 +78,7 @@ inBrowser('queues', (open) => {
     await page.keyboard.press('j')
     await drawer.getByText('"ann@example.com"').waitFor()
 
-    // Deleted, where it is meant. The key is for the open job, not for the whole queue.
+    // A deletion asks first. The key applies to the open job, not to the whole queue.
     await page.keyboard.press('Shift+D')
     await page.getByRole('button', { name: 'Keep it' }).click()
     expect(await bulk.size()).toBe(1003)
@@ -89,7 +89,7 @@ inBrowser('queues', (open) => {
     expect(await bulk.size()).toBe(1002)
     expect(await bulk.find('special')).toBe(null)
 
-    // All of them: of so many the number is typed.
+    // Above 1,000 jobs the number is typed.
     await page.keyboard.press('p')
     await page.getByText('bulk is paused; running jobs continue').waitFor()
     expect(await bulk.isPaused()).toBe(true)
@@ -102,7 +102,7 @@ inBrowser('queues', (open) => {
     expect(await bulk.size()).toBe(0)
     await page.getByText('No job is waiting').waitFor()
 
-    // What a worker takes while it is open is told to be gone.
+    // When a worker fetches the open job, the page says that it is gone.
     hq.job('Last', async () => {})
     const last = await hq.push({ class: 'Last', args: ['last'], queue: 'bulk' })
     await jobs.filter({ hasText: last as string }).click()
@@ -112,7 +112,7 @@ inBrowser('queues', (open) => {
     await drawer.getByText('No longer here').waitFor()
     expect(await bulk.isPaused()).toBe(false)
     expect(await drawer.getByRole('button', { name: 'Delete…' }).count()).toBe(0)
-    // That it was asked for in vain was meant.
+    // The page expects these answers.
     expect(faults.splice(0).every((fault) => fault.includes('404'))).toBe(true)
   })
 
@@ -293,7 +293,7 @@ inBrowser('queues', (open) => {
     await page.getByText(/^grows by [\d,]+ a minute$/).waitFor()
   })
 
-  test('when the store was away at first, actions are offered as soon as it is back', async () => {
+  test('when the store was unreachable at first, actions are offered as soon as it answers', async () => {
     const { page, hq, faults } = await open('/nowhere', { before: ({ hq }) => hq.push({ class: 'Waits', args: [] }) })
     await page.route('**/api/v1/about', (route) => route.fulfill({ status: 503, json: {} }), { times: 1 })
     await page.goto(page.url().replace('/nowhere', '/queues'))

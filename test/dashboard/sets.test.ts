@@ -59,11 +59,11 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     expect(params(page).get('job')).toBe(jid)
     await drawer(page).getByText('RangeError').first().waitFor()
     await drawer(page).getByText('Retry 1 of 25').waitFor()
-    // All runs that it may have are the retries and the first one.
+    // The most attempts are the first one and the retries.
     await page.locator('tbody tr', { hasText: '1 of 26' }).waitFor({ state: 'attached' })
-    // Its own frames are there, those of others are folded until the viewer opens them.
+    // The frames of the app are shown, and those of packages are folded until the viewer opens them.
     expect(await drawer(page).locator('.trace .own').first().textContent()).toContain('sets.test.ts')
-    // In a checkout that is called highkiq its frames are folded, too.
+    // In a checkout whose folder is highkiq these frames are folded, too.
     await page.getByRole('button', { name: /^\d+ frames of (highkiq, )?@acme\/chain, Node\.js$/ }).click()
     await drawer(page).getByText('chain (/app/node_modules/@acme/chain/index.js:1:2)').waitFor()
     expect(await drawer(page).locator('.well').first().textContent()).toBe('["FRN-0412", {"level": 118}]')
@@ -140,7 +140,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     await page.getByText('1–50 of 63').waitFor()
     await page.getByText('60 share one error').waitFor()
 
-    // Further and back, and the other way round.
+    // The pages of the list, and the opposite order.
     await button(page, 'Next page').click()
     await expect.poll(() => rowsOf(page).count(), SOON).toBe(13)
     await button(page, 'Previous page').click()
@@ -168,7 +168,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     await page.getByText('63 are outside of this filter.').waitFor()
     await button(page, 'Clear filters').click()
 
-    // More than are on the page: said how many, asked, done, and nothing else is touched.
+    // An action on more jobs than the page shows names their number, and changes no others.
     await page.locator('.grp', { hasText: 'Refused' }).click()
     await expect.poll(() => rowsOf(page).count(), SOON).toBe(50)
     await page.getByLabel('Select all on this page').check()
@@ -203,7 +203,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     await page.getByText('2 jobs run when they would have.').waitFor()
     expect(await dues()).toEqual(before)
 
-    // By keys: down, chosen, deleted; what it is about is said first, and no means no.
+    // Keys select and delete a job. The question names it, and its safe answer changes nothing.
     await expect.poll(() => rowsOf(page).first().textContent(), SOON).toContain('sku-0')
     await page.keyboard.press('j')
     await page.keyboard.press('x')
@@ -216,7 +216,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     await page.getByText('1 job deleted.').waitFor()
     expect(await hq.retries.size()).toBe(5)
 
-    // One after the other, in the drawer.
+    // The drawer acts on one job after another.
     await row(page, 'sku-1').getByRole('link').click()
     await drawer(page).getByText('["sku-1"]').waitFor()
     await page.keyboard.press('ArrowDown')
@@ -227,7 +227,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     await page.getByText('1 job is dead now.').waitFor()
     await drawer(page).getByText('["sku-2"]').waitFor()
     expect((await hq.dead.page()).items.map(({ args }) => args)).toEqual([['sku-1']])
-    // Another viewer was faster: it says so, and where to look.
+    // When another person was faster, the drawer says so, and where to look.
     await hq.retries.deleteAll()
     await drawer(page).getByText('No longer here').waitFor()
     expect(faults.splice(0)).toEqual(Array(2).fill(expect.stringContaining('404')))
@@ -309,7 +309,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     await button(page, 'Later…').click()
     await button(page, 'in 1 hr').click()
     await page.getByText('1 job runs at another time.').waitFor()
-    // Its worker ran it, say, and it failed once more.
+    // As if a worker ran it, and it failed once more.
     const [entry] = (await hq.retries.page()).items
     await entry?.reschedule(inMinutes(90))
     const score = async () => (await hq.retries.page()).items.map((one) => one.score)
@@ -348,7 +348,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     await page.getByText('1 job went to its queue.').waitFor()
     expect((await hq.queue('default').page()).items.map(({ args }) => args)).toEqual([[1]])
 
-    // The second hundred waits in the middle of it.
+    // The second hundred jobs wait halfway.
     isHeld = true
     await page.keyboard.press('Escape')
     await button(page, 'Add all to queue…').click()
@@ -441,7 +441,7 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     expect(await page.locator('img').count()).toBe(0)
     await button(page, 'Close').click()
 
-    // Two have the same jid: each is the one that is meant. One is not a job at all, and has none.
+    // Two jobs have the same jid, and each action applies to the chosen one. The last entry is not a job, and has no jid.
     await rowsOf(page).last().getByRole('link').click()
     await drawer(page).getByRole('button', { name: 'Delete…' }).click()
     await button(page, 'Delete 1 retry').click()

@@ -12,7 +12,7 @@ type Imported = Awaited<ReturnType<typeof imported>>
 
 const text = (page: Page, name: string) => page.locator(`[data-part="${name}"]`)
 
-/** A file of which some rows are to correct, and the rows of which wait while `doors` is closed. */
+/** Imports a file with rows to correct. Its rows wait while `doors` is closed. */
 async function imported({ hq }: ServedApi, csv: string, name = 'spring.csv') {
   const doors = gate()
   const Row = hq.job('ImportProduct', { retry: 0 }, async (_ctx, { sku, price }: { sku: string; price: string }) => {
@@ -24,10 +24,9 @@ async function imported({ hq }: ServedApi, csv: string, name = 'spring.csv') {
   return { task: await hq.tasks.import(Row, Buffer.from(csv), { name }), doors }
 }
 
-/** The page of what `imported` makes, by its link alone. */
+/** Opens the page of the task that `imported` makes, by its link. */
 async function opened(open: Open, csv: string, { name, ...options }: OpenOptions & { name?: string } = {}) {
-  // An app is served, and its task made, before a browser knows the address.
-
+  // The app is served and its task exists before the browser opens the page.
   const app = await served({ auth: { bearer: 'secret' }, ...options.http })
   const made: Imported = await imported(app, csv, name)
   await app.work()

@@ -33,7 +33,7 @@ inBrowser('tasks', (open) => {
     await page.getByRole('heading', { name: 'Spring sale' }).waitFor()
     await expect.poll(() => page.locator('.crumbs').innerText()).toBe('Tasks\n/\nSpring sale')
 
-    // Steered before it begins.
+    // The task is changed before it begins.
     await page.getByRole('button', { name: 'Pause', exact: true }).click()
     await page.getByText('Paused: no further row starts').waitFor()
     expect((await task.status())?.state).toBe('paused')
@@ -55,7 +55,7 @@ inBrowser('tasks', (open) => {
     await expect.poll(async () => (await task.status())?.maxFailures).toBe(10)
     await task.set({ maxFailures: null })
 
-    // It runs: what became of each is seen without asking.
+    // While it runs, the page shows the outcome of each row without a reload.
     await work()
     await until(async () => (await task.status())?.counts.error === 1 && (await task.status())?.counts.failed === 2)
     await page.locator('.key.failed b', { hasText: '2' }).waitFor()
@@ -65,7 +65,7 @@ inBrowser('tasks', (open) => {
     const table = page.getByRole('table', { name: 'Rows' })
     await expect.poll(() => table.locator('tbody tr').count()).toBe(3)
 
-    // Found by what was said, and by code; all of it is the address.
+    // Rows are found by message and by code, and the address has the filters.
     await page.getByLabel('Search values and messages').fill('SKU-3')
     await expect.poll(() => table.locator('tbody tr').count()).toBe(1)
     expect(new URL(page.url()).searchParams.get('search')).toBe('SKU-3')
@@ -80,7 +80,7 @@ inBrowser('tasks', (open) => {
     await page.keyboard.press('j')
     await drawer.getByText('"sku": "sku-3"').waitFor()
     expect(await page.evaluate('history.length')).toBe(visited)
-    // The key is for the open row, not for all rejected rows.
+    // The key applies to the open row, not to all rejected rows.
     const request = page.waitForRequest('**/retry')
     await page.keyboard.press('r')
     expect((await request).postDataJSON()).toEqual({ rows: [{ index: 3 }] })
@@ -89,7 +89,7 @@ inBrowser('tasks', (open) => {
     await page.keyboard.press('Escape')
     await drawer.waitFor({ state: 'detached' })
 
-    // Run again: those of one code, then all that are rejected.
+    // The rows of one code run again, then all rejected rows.
     isMended = true
     await why.getByRole('button', { name: 'Retry' }).click()
     await page.getByText('2 rows run again').waitFor()
@@ -98,7 +98,7 @@ inBrowser('tasks', (open) => {
     await page.getByRole('button', { name: /Retry rejected/ }).click()
     await until(async () => (await task.status())?.counts.error === 0)
 
-    // What is left is cancelled; the safe answer changes nothing.
+    // The other rows are cancelled. The safe answer changes nothing.
     await page.getByRole('button', { name: 'Cancel…' }).click()
     await page.getByRole('dialog').waitFor()
     await page.evaluate('document.activeElement.blur()')
@@ -138,7 +138,7 @@ inBrowser('tasks', (open) => {
     isMended = true
     await go(`/tasks/${task.id}`)
 
-    // Rows without a code are those alone, in the list and in the retry, and count as no code.
+    // Rows without a code have their own filter and retry, and do not count as a code.
     await page.getByText('54 rows · 2 codes', { exact: true }).waitFor()
     const uncoded = page.locator('.why', { hasText: 'no code' })
     await uncoded.getByRole('link', { name: 'Show' }).click()
@@ -197,7 +197,7 @@ inBrowser('tasks', (open) => {
         hq.job('Other', async () => {})
       },
     })
-    // What a page has not that came over plain HTTP from another machine.
+    // Over plain HTTP from another machine a page has neither of these.
     await page.evaluate(
       `delete Crypto.prototype.randomUUID; Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })`,
     )
@@ -211,7 +211,7 @@ inBrowser('tasks', (open) => {
     const dropped = await page.evaluateHandle(
       `{ const all = new DataTransfer(); all.items.add(new File([${JSON.stringify(text)}], 'products.csv')); all }`,
     )
-    // Beside its place it is refused, and does not leave the page.
+    // A file that is dropped elsewhere is refused, and the page stays.
     await page.evaluate(`addEventListener('drop', (event) => { self.refused = event.defaultPrevented })`)
     await page.locator('nav').first().dispatchEvent('drop', { dataTransfer: dropped })
     expect(await page.evaluate('self.refused')).toBe(true)
@@ -229,7 +229,7 @@ inBrowser('tasks', (open) => {
     await dialog.getByRole('button', { name: 'Preview again' }).click()
     await expect.poll(() => start.isDisabled()).toBe(false)
     expect(await dialog.locator('tbody tr').allTextContents()).toEqual(['lamp3', 'rug0', 'vase4'])
-    // Looking pushed nothing.
+    // The preview pushed nothing.
     expect((await hq.tasks.list()).items).toEqual([])
     await dialog.getByRole('button', { name: 'Start 3 rows' }).click()
     await page.getByRole('heading', { name: 'products.csv' }).waitFor()
@@ -246,7 +246,7 @@ inBrowser('tasks', (open) => {
     await ndjson.wait({ every: 10 })
     await go(`/tasks/${ndjson.id}`)
     await page.getByRole('link', { name: 'Report .ndjson' }).waitFor()
-    // What another task makes is a file, too.
+    // An export has a file to download, too.
     const made = await hq.tasks.export(
       hq.job('Page', async (_ctx, n: number) => [{ n }]),
       [1, 2],

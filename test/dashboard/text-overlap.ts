@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 
 /**
  * Runs in the page. A text is taken as the middle part of its lines, where its letters are: the boxes of two lines overlap
- * a little by design. What lies in a layer of its own (a menu, a bar that stays when the page scrolls) may cover others.
+ * a little by design. An element in a layer of its own (a menu, a bar that stays when the page scrolls) may cover others.
  */
 const FIND = `(() => {
   const isScrolled = (style) => /auto|scroll/.test(style.overflowX + style.overflowY)
