@@ -388,6 +388,21 @@ inBrowser('retries, scheduled and dead jobs', (open) => {
     await page.getByText('The action failed: the answer broke off after 2 jobs').waitFor()
   })
 
+  test('the page says why it has no groups of errors', async () => {
+    const { page, go, faults } = await open('/nowhere', {
+      before: async ({ hq }) => void (await hq.dead.schedule(new Date(), { class: 'Mail', args: [1] })),
+    })
+    const error = { code: 'STORE_TIMEOUT', message: 'the store did not answer' }
+    await page.route('**/dead/errors*', (route) => route.fulfill({ status: 503, json: { error } }))
+    await go('/dead')
+    await row(page, 'Mail').waitFor()
+    await page.getByRole('alert').getByText('The store did not answer in time').waitFor()
+    await page.unroute('**/dead/errors*')
+    await page.getByRole('button', { name: 'Try now' }).click()
+    await page.getByRole('alert').waitFor({ state: 'detached' })
+    expect(faults.splice(0).filter((fault) => !fault.includes('503'))).toEqual([])
+  })
+
   test('a read-only page offers no action', async () => {
     const { page, hq, go } = await open('/retries', {
       http: { readOnly: true },

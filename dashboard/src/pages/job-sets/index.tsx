@@ -1,6 +1,7 @@
 /** The retries, scheduled, dead and finished jobs: grouped by error, searched, selected, and acted on. */
 
 import { useEffect, useRef } from 'preact/hooks'
+import type { ApiError } from '../../api/client.ts'
 import type { ErrorGroups, JobSetEntry, Page, Searched } from '../../api/types.ts'
 import { Split } from '../../components/drawer.tsx'
 import { Head } from '../../components/head.tsx'
@@ -51,7 +52,8 @@ function SetPage({ set }: { set: SetName }) {
   const { chosen, isAll, choose, chooseAll } = useSelection(JSON.stringify(listQuery))
   const list = useKept(useData<Searched<JobSetEntry>>(`/${set}`, listQuery, { live: chosen.size === 0 }))
   const rows = rowsOf(list.data?.items ?? [])
-  const { groups, matching, reload: reloadErrors } = useErrors(set, filter)
+  const { groups, matching, error: errorOfGroups, reload: reloadErrors } = useErrors(set, filter)
+  const error = list.error ?? errorOfGroups
   const all: Count = isNarrow ? matching : { count: size ?? null, isExact: true }
 
   // The time at which the next job is due, or the last job died or finished.
@@ -112,7 +114,7 @@ function SetPage({ set }: { set: SetName }) {
             }}
           />
         )}
-        {list.error && <ErrorNote error={list.error} onRetry={list.reload} />}
+        {error && <ErrorNote error={error} onRetry={reload} />}
         {!list.data && !list.error && <Skeleton rows={8} />}
         {rows.length > 0 && (
           <Rows set={set} rows={rows} desc={desc} chosen={isAllowed ? chosen : undefined} onChoose={choose} />
@@ -131,8 +133,16 @@ function SetPage({ set }: { set: SetName }) {
   )
 }
 
-/** The groups of errors of a set, and how many jobs match the filter. */
-function useErrors(set: SetName, filter: Filter): { groups: ErrorGroups | undefined; matching: Count; reload(): void } {
+interface Errors {
+  groups: ErrorGroups | undefined
+  /** How many jobs match the filter. */
+  matching: Count
+  error: ApiError | undefined
+  reload(): void
+}
+
+/** The groups of errors of a set. */
+function useErrors(set: SetName, filter: Filter): Errors {
   const { hasErrors } = KINDS[set]
   // The groups are those of all jobs, so that the chosen group stays among the others.
   const { error, cause, ...beside } = filter
@@ -143,6 +153,7 @@ function useErrors(set: SetName, filter: Filter): { groups: ErrorGroups | undefi
   return {
     groups: groups.data,
     matching: { count: matching?.matching ?? null, isExact: matching?.complete ?? false },
+    error: groups.error ?? counted.error,
     reload: () => {
       void groups.reload()
       void counted.reload()
