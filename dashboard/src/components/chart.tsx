@@ -67,6 +67,12 @@ export function Chart({ label, times, series: given, height, annotations = [], i
   return <div ref={container} class="uchart" role="img" aria-label={label} style={{ height: `${height}px` }} />
 }
 
+/** Returns the times of the steps of a period; `step` is in seconds. */
+export function timesOf({ from, to, step }: { from: string; to: string; step: number }): Date[] {
+  const count = Math.ceil((Date.parse(to) - Date.parse(from)) / 1000 / step)
+  return Array.from({ length: count }, (_, i) => new Date(Date.parse(from) + i * step * 1000))
+}
+
 /** A low chart gets denser annotations: otherwise only 0 would fit. */
 const LOW = 120
 

@@ -3,7 +3,7 @@
 import { ask, type Query } from '../../api/client.ts'
 import type { JobMetrics } from '../../api/types.ts'
 import { at, decoded, encoded } from '../../base.ts'
-import { Chart } from '../../components/chart.tsx'
+import { Chart, timesOf } from '../../components/chart.tsx'
 import { DeployList } from '../../components/deploys.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { ErrorNote } from '../../components/notice.tsx'
@@ -91,10 +91,7 @@ export function Compared({ names, range }: { names: readonly string[]; range: Ra
 function Lines({ data, shown, title }: { data: readonly JobMetrics[]; shown: Figure; title: string }) {
   const [first] = data
   if (!first) return null
-  const times: Date[] = []
-  for (let time = Date.parse(first.from); time < Date.parse(first.to); time += first.step * 1000) {
-    times.push(new Date(time))
-  }
+  const times = timesOf(first)
   const valuesOf = ({ steps, step }: JobMetrics) => {
     const by = new Map(steps.map((one) => [Date.parse(one.at), one]))
     return times.map((time) => {

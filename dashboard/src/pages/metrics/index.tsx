@@ -3,7 +3,7 @@
 import { useLocation } from 'preact-iso'
 import type { TopJobs } from '../../api/types.ts'
 import { at, encoded } from '../../base.ts'
-import { Chart } from '../../components/chart.tsx'
+import { Chart, timesOf } from '../../components/chart.tsx'
 import { DeployList } from '../../components/deploys.tsx'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
@@ -72,8 +72,7 @@ export default function Metrics() {
 }
 
 function Total({ data: { jobs, from, to, step, deploys } }: { data: TopJobs }) {
-  const times: Date[] = []
-  for (let time = Date.parse(from); time < Date.parse(to); time += step * 1000) times.push(new Date(time))
+  const times = timesOf({ from, to, step })
   const sums = new Map<number, { processed: number; failed: number }>()
   for (const { at, processed, failed } of jobs.flatMap(({ steps }) => steps)) {
     const sum = sums.get(Date.parse(at)) ?? { processed: 0, failed: 0 }

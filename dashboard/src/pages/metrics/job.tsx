@@ -3,7 +3,7 @@
 import { useRoute } from 'preact-iso'
 import type { JobMetrics } from '../../api/types.ts'
 import { at, encoded, nameOf, queryValue } from '../../base.ts'
-import { Chart } from '../../components/chart.tsx'
+import { Chart, timesOf } from '../../components/chart.tsx'
 import { DeployList } from '../../components/deploys.tsx'
 import { Head } from '../../components/head.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
@@ -56,10 +56,9 @@ export default function JobPage() {
 }
 
 function Figures({ data }: { data: JobMetrics }) {
-  const { processed, failed, p50, p95, p99, step, steps, from, to, deploys } = data
+  const { processed, failed, p50, p95, p99, step, steps, deploys } = data
   const time = (seconds: number | null) => (seconds === null ? '–' : runTime(seconds))
-  const times: Date[] = []
-  for (let at = Date.parse(from); at < Date.parse(to); at += step * 1000) times.push(new Date(at))
+  const times = timesOf(data)
   const by = new Map(steps.map((one) => [Date.parse(one.at), one]))
   const of = (what: 'processed' | 'failed') => times.map((at) => ((by.get(at.getTime())?.[what] ?? 0) * 60) / step)
   const failures = of('failed')

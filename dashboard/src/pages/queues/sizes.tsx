@@ -1,7 +1,7 @@
 /** Shows how many jobs waited in the queue over time. */
 
 import type { QueueSizes } from '../../api/types.ts'
-import { Chart } from '../../components/chart.tsx'
+import { Chart, timesOf } from '../../components/chart.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { exact } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
@@ -38,10 +38,9 @@ export function SizesPanel({ sizes: { data, error, reload }, range }: SizesPanel
 }
 
 /** The line has a gap where no worker stored a size. */
-function SizesChart({ data: { from, to, step, points } }: { data: QueueSizes }) {
-  const times: Date[] = []
-  for (let at = Date.parse(from); at < Date.parse(to); at += step * 1000) times.push(new Date(at))
-  const by = new Map(points.map(({ at, size }) => [Date.parse(at), size]))
+function SizesChart({ data }: { data: QueueSizes }) {
+  const times = timesOf(data)
+  const by = new Map(data.points.map(({ at, size }) => [Date.parse(at), size]))
   const values = times.map((at) => by.get(at.getTime()) ?? null)
   return (
     <Chart

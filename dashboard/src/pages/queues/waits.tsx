@@ -1,7 +1,7 @@
 /** How long jobs waited before they ran, and how many ran, minute by minute. */
 
 import type { QueueWaits } from '../../api/types.ts'
-import { Chart } from '../../components/chart.tsx'
+import { Chart, timesOf } from '../../components/chart.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { clock } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
@@ -39,8 +39,7 @@ export function WaitsPanel({ waits: { data, error, reload }, hours }: WaitsPanel
 }
 
 function WaitsChart({ data: { from, to, minutes } }: { data: QueueWaits }) {
-  const times: Date[] = []
-  for (let at = Date.parse(from); at < Date.parse(to); at += 60_000) times.push(new Date(at))
+  const times = timesOf({ from, to, step: 60 })
   const by = new Map(minutes.map((minute) => [Date.parse(minute.at), minute]))
   const of = (what: 'p50' | 'p95' | 'runs') => times.map((at) => by.get(at.getTime())?.[what] ?? null)
   return (
