@@ -124,6 +124,17 @@ inBrowser('overview', (open) => {
     )
   })
 
+  test('days are named as they are counted, in UTC, also in another time zone', async () => {
+    const { page, hq } = await open('/', { timezoneId: 'America/New_York' })
+    const chart = page.getByRole('img', { name: /^Finished jobs and failed ones per day/ })
+    const over = chart.locator('.u-over')
+    await over.scrollIntoViewIfNeeded()
+    const { x, y, width } = (await over.boundingBox()) ?? { x: 0, y: 0, width: 0 }
+    await page.mouse.move(x + width - 3, y + 20)
+    const today = new Date(hq.now()).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+    await expect.poll(() => chart.locator('.readout > *').first().textContent()).toBe(today)
+  })
+
   test('an alert shows its cause and links to the page that fixes it', async () => {
     const evil = '<img src=x onerror="throw 1">/50%?#\u202e'
     const t = await open('/nowhere', {

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { figure } from '../format/number.ts'
-import { exact, inUtc } from '../format/time.ts'
+import { day, exact, inUtc } from '../format/time.ts'
 import { locale } from '../i18n/index.ts'
 import { theme } from '../layout/theme.ts'
 
@@ -32,26 +32,31 @@ interface ChartProps {
   annotations?: readonly { at: string }[]
   /** True to stack the series; the first is at the bottom. */
   isStacked?: boolean
+  /** True when each point is a day. Days are counted in UTC, whatever the time zone of the page. */
+  isByDay?: boolean
 }
 
 /** As wide as "1,25 тыс.". */
 const AXIS = 60
 
-export function Chart({ label, times, series: given, height, annotations = [], isStacked = false }: ChartProps) {
+export function Chart(props: ChartProps) {
+  const { label, times, series: given, height, annotations = [], isStacked = false, isByDay = false } = props
   const series = isStacked ? stacked(given) : given
   const container = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(null)
-  const shape = `${series.map((one) => one.label + one.kind).join()}${height}${theme.value}${locale()}${inUtc.value}`
+  const isUtc = inUtc.value || isByDay
+  const shape = [...series.map((one) => one.label + one.kind), height, theme.value, locale(), isUtc, isByDay].join()
   const data: uPlot.AlignedData = [times.map((at) => at.getTime() / 1000), ...series.map(({ values }) => [...values])]
   const now = useRef({ annotations, series })
   now.current = { annotations, series }
+  const zone = { isUtc, isByDay }
 
   // The chart is rebuilt only when its appearance changes; new figures are set in place.
   useEffect(() => {
     const element = container.current
     if (!element) return
     plot.current = new uPlot(
-      optionsOf(series, height, element, () => now.current),
+      optionsOf({ series, height, element, zone }, () => now.current),
       data,
       element,
     )
@@ -73,13 +78,16 @@ export function timesOf({ from, to, step }: { from: string; to: string; step: nu
   return Array.from({ length: count }, (_, i) => new Date(Date.parse(from) + i * step * 1000))
 }
 
-/** A low chart gets denser annotations: otherwise only 0 would fit. */
+/** A lower chart gets denser labels on its axis. Otherwise only 0 would fit. */
 const LOW = 120
 
+interface Appearance extends Pick<ChartProps, 'series' | 'height'> {
+  element: HTMLElement
+  zone: { isUtc: boolean; isByDay: boolean }
+}
+
 function optionsOf(
-  series: readonly Series[],
-  height: number,
-  element: HTMLElement,
+  { series, height, element, zone }: Appearance,
   now: () => { annotations: NonNullable<ChartProps['annotations']>; series: readonly Series[] },
 ): uPlot.Options {
   const style = getComputedStyle(element)
@@ -94,7 +102,7 @@ function optionsOf(
     legend: { show: false },
     cursor: { y: false, points: { size: 6 } },
     padding: [8, 20, 0, 0],
-    tzDate: (seconds) => (inUtc.value ? uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') : new Date(seconds * 1000)),
+    tzDate: (seconds) => (zone.isUtc ? uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') : new Date(seconds * 1000)),
     scales: {
       // The same for all charts: two of them, one above the other, show the same time at the same position.
       x: { range: withHalves },
@@ -106,7 +114,7 @@ function optionsOf(
         grid: { show: false },
         size: 28,
         space: 80,
-        values: (_, at, __, ___, step) => at.map((one) => tick(one, step)),
+        values: (_, at, __, ___, step) => at.map((one) => tick(one, step, zone.isUtc)),
       },
       { ...axis, size: AXIS, space: height < LOW ? 14 : 24, values: (_, all) => all.map(figure) },
     ],
@@ -127,7 +135,7 @@ function optionsOf(
       draw: [
         (u) => drawAnnotations(u, now().annotations, { colour: colour('ink-3'), ground: colour('surface'), font }),
       ],
-      setCursor: [(u) => showFigures(u, now().series, readout)],
+      setCursor: [(u) => showFigures(u, now().series, readout, zone.isByDay ? day : exact)],
     },
   }
 }
@@ -152,10 +160,10 @@ function stacked(series: readonly Series[]): Series[] {
   return all.reverse()
 }
 
-function tick(seconds: number, step: number): string {
+function tick(seconds: number, step: number, isUtc: boolean): string {
   const at = new Date(seconds * 1000)
-  const zone = inUtc.value ? { timeZone: 'UTC' } : {}
-  const isMidnight = (inUtc.value ? at.getUTCHours() + at.getUTCMinutes() : at.getHours() + at.getMinutes()) === 0
+  const zone = isUtc ? { timeZone: 'UTC' } : {}
+  const isMidnight = (isUtc ? at.getUTCHours() + at.getUTCMinutes() : at.getHours() + at.getMinutes()) === 0
   // A tick at midnight shows the day instead of the time.
   return step >= 86_400 || (isMidnight && step >= 3600)
     ? at.toLocaleDateString(locale(), { day: 'numeric', month: 'short', ...zone })
@@ -207,7 +215,12 @@ function drawAnnotations(
 const READOUT_DISTANCE = 12
 
 /** Shows the known figures at the pointer, beside it. */
-function showFigures(u: uPlot, series: readonly Series[], readout: HTMLElement): void {
+function showFigures(
+  u: uPlot,
+  series: readonly Series[],
+  readout: HTMLElement,
+  worded: (at: Date) => string,
+): void {
   const { idx, left = -1 } = u.cursor
   const at = idx == null || left < 0 ? undefined : u.data[0][idx]
   if (at === undefined || idx == null) {
@@ -222,7 +235,7 @@ function showFigures(u: uPlot, series: readonly Series[], readout: HTMLElement):
     line.style.setProperty('--s', `var(--${like})`)
     return line
   })
-  readout.replaceChildren(lineOf(exact(new Date(at * 1000))), ...lines)
+  readout.replaceChildren(lineOf(worded(new Date(at * 1000))), ...lines)
   const { width } = u.over.getBoundingClientRect()
   const isRight = left > width / 2
   readout.style.left = isRight ? '' : `${left + READOUT_DISTANCE}px`

@@ -28,6 +28,7 @@ export function DaysPanel() {
             times={times}
             height={140}
             isStacked
+            isByDay
             series={[
               {
                 label: t('overview.finished'),

@@ -8,10 +8,13 @@ import { clock } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 import type { Data } from '../../live/use-data.ts'
 
+const DAY_SECONDS = 86_400
+
 export function ThroughputPanel({ data, error, reload }: Data<Throughput>) {
   const perSecond = (what: 'finished' | 'failed') => data?.points.map((point) => point[what] / data.step) ?? []
   const times = data?.points.map((point) => new Date(point.at)) ?? []
   const most = Math.max(0, ...perSecond('finished'))
+  const isByDay = data !== undefined && data.step >= DAY_SECONDS
   return (
     <section class="panel">
       <header>
@@ -30,12 +33,14 @@ export function ThroughputPanel({ data, error, reload }: Data<Throughput>) {
                 { label: t('overview.finished'), like: 'finished', kind: 'area', values: perSecond('finished') },
               ]}
               annotations={data.deploys}
+              isByDay={isByDay}
             />
             <Chart
               label={t('overview.errors')}
               times={times}
               height={80}
               series={[{ label: t('overview.errors'), like: 'error', kind: 'bars', values: perSecond('failed') }]}
+              isByDay={isByDay}
             />
             <DeployList deploys={data.deploys} />
           </>
