@@ -171,6 +171,22 @@ inBrowser("the submitter's page", (open) => {
     expect(faults.splice(0).every((fault) => /ERR_FAILED|status of 40/.test(fault))).toBe(true)
   })
 
+  test('the page says when a proxy refuses a file, and when its link was revoked', async () => {
+    const { page, task, faults, doors } = await opened(open, CSV)
+    doors.open()
+    await text(page, 'left').getByText('3 rows are left to correct').waitFor()
+    const answer = { status: 413, contentType: 'text/html', body: '<h1>413 Request Entity Too Large</h1>' }
+    await page.route('**/retry?*', (route) => route.fulfill(answer))
+    const file = { name: 'x.csv', mimeType: 'text/csv', buffer: Buffer.from('a\n') }
+    await page.locator('input[type=file]').setInputFiles(file)
+    await expect.poll(() => text(page, 'sent-news').innerText()).toBe('This file is too large.')
+    await task.revokeLinks()
+    // The page of a task that is done asks when it becomes visible, is online again, or sends something.
+    await page.evaluate('dispatchEvent(new Event("online"))')
+    await text(page, 'left').getByText('This link no longer works. Ask for a new one.').waitFor()
+    expect(faults.splice(0).every((fault) => /status of 4(13|01)/.test(fault))).toBe(true)
+  })
+
   test('on a read-only server the page shows the task and offers the file', async () => {
     const { page, doors } = await opened(open, CSV, { http: { readOnly: true } })
     doors.open()

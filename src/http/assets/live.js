@@ -104,7 +104,8 @@ async function refresh() {
 async function loadNewer() {
   try {
     const response = await fetch(location.href, { headers: { accept: 'text/html' } })
-    if (response.status === 401 || response.status === 404) return gone()
+    if (response.status === 401) return gone('live.off', 'wrong.UNAUTHORIZED')
+    if (response.status === 404) return gone()
     if (!response.ok) throw new Error(response.statusText)
     apply(new DOMParser().parseFromString(await response.text(), 'text/html'))
     if (isOver()) end()
@@ -140,12 +141,13 @@ function end() {
   showState('live.done', false)
 }
 
-function gone() {
+/** Follows the task no longer, because it was deleted, or its link has ended. */
+function gone(state = 'live.gone', why = 'left.gone') {
   isGone = true
   close()
   end()
-  showState('live.gone', false)
-  write('left', say('left.gone'))
+  showState(state, false)
+  write('left', say(why))
 }
 
 function showState(word, isLive) {

@@ -84,7 +84,10 @@ async function post(rest, init = {}) {
   const response = await fetch(api(rest), { method: 'POST', ...init }).catch(() => {
     throw wrong([say('wrong.offline')])
   })
-  const body = await response.json()
+  const body = await response.json().catch(() => {
+    // The answer of a proxy, which may accept smaller files only.
+    throw wrong([say(response.status === 413 ? 'wrong.BODY_TOO_LARGE' : 'wrong.other')])
+  })
   if (response.ok) return body
   const { code, message, details } = body.error
   const problem = await problemOf(code, details ?? {})
