@@ -3,6 +3,7 @@
 import { sendRequest } from '../../api/client.ts'
 import type { OrderedDead, OrderedQueue } from '../../api/types.ts'
 import { encoded } from '../../base.ts'
+import { actionColumn } from '../../components/action-column.tsx'
 import { confirm } from '../../components/confirm.tsx'
 import { Icon } from '../../components/icon.tsx'
 import type { Column } from '../../components/table.tsx'
@@ -45,7 +46,7 @@ export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promi
       reload={reload}
       list="morgue"
       sortings={SORTINGS}
-      columns={(done) => columns(isAllowed ? (id) => act('resurrect', { ids: [id] }, done) : undefined)}
+      columns={(done) => columns((id) => act('resurrect', { ids: [id] }, done))}
       actions={ACTIONS}
       empty={{ title: 'ordered.noneDead', what: 'ordered.noneDeadWhat' }}
     >
@@ -69,7 +70,7 @@ export function Morgue({ queue, reload }: { queue: OrderedQueue; reload(): Promi
   )
 }
 
-function columns(resurrect?: (id: string) => Promise<unknown>): Column<OrderedDead>[] {
+function columns(resurrect: (id: string) => Promise<unknown>): Column<OrderedDead>[] {
   return [
     {
       name: 'id',
@@ -105,26 +106,20 @@ function columns(resurrect?: (id: string) => Promise<unknown>): Column<OrderedDe
       ),
     },
     { name: 'when', title: t('ordered.when'), class: 'num hide-s', cell: ({ updatedAt }) => <When at={updatedAt} /> },
-    ...(resurrect
-      ? [
-          {
-            name: 'actions',
-            title: <span class="vh">{t('actions')}</span>,
-            class: 'num hide-s',
-            cell: ({ id }: OrderedDead) => (
-              <button
-                type="button"
-                class="btn s sq"
-                data-row-key="r"
-                title={t('ordered.resurrect')}
-                aria-label={t('ordered.resurrectId', { id })}
-                onClick={() => void resurrect(id)}
-              >
-                <Icon name="retries" />
-              </button>
-            ),
-          },
-        ]
-      : []),
+    ...actionColumn(
+      ({ id }: OrderedDead) => (
+        <button
+          type="button"
+          class="btn s sq"
+          data-row-key="r"
+          title={t('ordered.resurrect')}
+          aria-label={t('ordered.resurrectId', { id })}
+          onClick={() => void resurrect(id)}
+        >
+          <Icon name="retries" />
+        </button>
+      ),
+      'num hide-s',
+    ),
   ]
 }

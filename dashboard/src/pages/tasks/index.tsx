@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { Page, TaskState, TaskStatus } from '../../api/types.ts'
 import { at, queryValue } from '../../base.ts'
+import { actionColumn } from '../../components/action-column.tsx'
 import { Head } from '../../components/head.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
@@ -92,7 +93,7 @@ export default function Tasks() {
             <Table
               label={t('nav.tasks')}
               rows={data.items}
-              columns={columns(canChange ? (name, task) => void act(name, [task]) : undefined)}
+              columns={columns((name, task) => void act(name, [task]))}
               keyOf={({ id }) => id}
               nameOf={({ name }) => name}
               {...(canChange ? { chosen, onChoose: choose } : {})}
@@ -107,8 +108,7 @@ export default function Tasks() {
   )
 }
 
-/** @param onAct undefined when nothing may be changed */
-function columns(onAct: ((act: TaskAction, task: TaskStatus) => void) | undefined): Column<TaskStatus>[] {
+function columns(onAct: (act: TaskAction, task: TaskStatus) => void): Column<TaskStatus>[] {
   return [
     {
       name: 'name',
@@ -150,16 +150,7 @@ function columns(onAct: ((act: TaskAction, task: TaskStatus) => void) | undefine
       cell: (task) => number(rejectedCount(task)),
     },
     { name: 'made', title: t('tasks.made'), class: 'num hide-m dim', cell: (task) => <When at={task.createdAt} /> },
-    ...(onAct
-      ? [
-          {
-            name: 'actions',
-            title: '',
-            class: 'num hide-s',
-            cell: (task: TaskStatus) => <RowActions task={task} onAct={onAct} />,
-          },
-        ]
-      : []),
+    ...actionColumn((task: TaskStatus) => <RowActions task={task} onAct={onAct} />, 'num hide-s'),
   ]
 }
 
