@@ -74,17 +74,28 @@ export function AddChip({ name, label, known = [], hint, changeOf = (text) => ({
   const [query, change] = useQuery()
   const [isAsking, setAsking] = useState(false)
   const field = useRef<HTMLInputElement>(null)
+  // Some browsers report a lost focus when the field is removed, after Enter or Escape.
+  const isOver = useRef(false)
   useLayoutEffect(() => field.current?.focus(), [isAsking])
+  const begin = () => {
+    isOver.current = false
+    setAsking(true)
+  }
+  const end = () => {
+    isOver.current = true
+    setAsking(false)
+  }
   if (query[name]) return null
   if (!isAsking) {
     return (
-      <button type="button" class="chip add" onClick={() => setAsking(true)}>
+      <button type="button" class="chip add" onClick={begin}>
         <Icon name="plus" />
         {label}
       </button>
     )
   }
   const settle = (input: HTMLInputElement, mayInsist: boolean) => {
+    if (isOver.current) return
     const text = input.value.trim()
     const what = text === '' ? undefined : changeOf(text)
     if (text !== '' && !what && mayInsist) {
@@ -92,7 +103,7 @@ export function AddChip({ name, label, known = [], hint, changeOf = (text) => ({
       input.reportValidity()
       return
     }
-    setAsking(false)
+    end()
     if (what) change({ ...what, ...FROM_THE_START })
   }
   return (
@@ -107,7 +118,7 @@ export function AddChip({ name, label, known = [], hint, changeOf = (text) => ({
           // Enter and Escape belong to an input method while it composes a word.
           if (event.isComposing) return
           if (event.key === 'Enter') settle(event.currentTarget, true)
-          else if (event.key === 'Escape') setAsking(false)
+          else if (event.key === 'Escape') end()
         }}
         onBlur={(event) => settle(event.currentTarget, false)}
       />
