@@ -298,7 +298,7 @@ inBrowser('everywhere', (open) => {
     const focused = () => page.evaluate('document.activeElement.getAttribute("aria-label")')
     await button('More actions').click()
     await page.getByRole('menuitem', { name: 'Delete all…' }).click()
-    await button('Keep them').click()
+    await button('Keep it').click()
     await expect.poll(focused).toBe('More actions')
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keys' }).getByRole('button', { name: 'Close' }).click()

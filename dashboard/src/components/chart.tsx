@@ -215,12 +215,7 @@ function drawAnnotations(
 const READOUT_DISTANCE = 12
 
 /** Shows the known figures at the pointer, beside it. */
-function showFigures(
-  u: uPlot,
-  series: readonly Series[],
-  readout: HTMLElement,
-  worded: (at: Date) => string,
-): void {
+function showFigures(u: uPlot, series: readonly Series[], readout: HTMLElement, worded: (at: Date) => string): void {
   const { idx, left = -1 } = u.cursor
   const at = idx == null || left < 0 ? undefined : u.data[0][idx]
   if (at === undefined || idx == null) {

@@ -61,16 +61,7 @@ export function Confirming() {
   return question && <Dialog key={question.id} {...question} />
 }
 
-function Dialog({
-  title,
-  body,
-  parts,
-  act,
-  keep,
-  isDangerous = true,
-  count = 0,
-  answer,
-}: Asked) {
+function Dialog({ title, body, parts, act, keep, isDangerous = true, count = 0, answer }: Asked) {
   const dialog = useModal()
   const [typed, setTyped] = useState('')
   const isTyped = count <= TYPED_ABOVE || typed.replace(/\D/g, '') === String(count)

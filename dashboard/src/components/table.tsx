@@ -130,7 +130,7 @@ export function Table<Row>(props: TableProps<Row>) {
 /** j k ↑ ↓ move between the rows of all tables of the page, Enter opens a row, x selects it. */
 function useRowKeys<Row>(
   { rows, keyOf, open, onOpen, chosen }: TableProps<Row>,
-  table: RefObject<HTMLTableElement>,
+  table: RefObject<HTMLTableElement | null>,
   toggle: (key: string) => void,
 ): void {
   useEffect(() => {
@@ -146,7 +146,9 @@ function useRowKeys<Row>(
       if (step !== undefined) {
         event.preventDefault()
         // An open row is followed by the rows of its own table alone.
-        const all = [...((open !== undefined && table.current) || document).querySelectorAll<HTMLElement>('tr[data-key]')]
+        const all = [
+          ...((open !== undefined && table.current) || document).querySelectorAll<HTMLElement>('tr[data-key]'),
+        ]
         const at = from ? all.indexOf(from) : -1
         const to = all[Math.min(Math.max(at + step, 0), all.length - 1)]
         if (to) focusRow(to)
