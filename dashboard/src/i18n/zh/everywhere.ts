@@ -5,7 +5,7 @@ import type { TextsOf } from '../index.ts'
 
 export const everywhere: TextsOf<typeof english> = {
   skip: '跳到内容',
-  now: '刚刚',
+  now: '现在',
   nothing: '无',
   copied: '已复制',
   'copy.refused': '浏览器不允许本页面复制，请手动选中文本',
