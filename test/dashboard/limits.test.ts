@@ -28,6 +28,34 @@ inBrowser('limits', (open) => {
     await expect.poll(() => rows.count()).toBe(1)
   })
 
+  test('a queue whose jobs wait for room in a limit is not called empty', async () => {
+    const doors = gate()
+    const { page } = await open('/queues/images', {
+      before: async ({ hq, work }) => {
+        const Describe = hq.job(
+          'Describe',
+          { queue: 'images', limit: { concurrency: 1 } },
+          async (_ctx, _n: number) => {
+            await doors.opened
+          },
+        )
+        await Describe.performBulk([[1], [2], [3]])
+        await work({ queues: ['images'], concurrency: 4 })
+        await until(async () => (await hq.stats()).limited === 2)
+      },
+    })
+    const tile = page.locator('.stat').filter({ hasText: 'Size' })
+    await expect
+      .poll(() => tile.locator('.sub').innerText())
+      .toBe('2 wait for room in their limits\nno task has a backlog for it')
+    expect(await page.getByText('The queue is empty').count()).toBe(0)
+    expect(await page.getByText('No job is waiting').count()).toBe(0)
+    await page.getByText('Its jobs wait for room in a limit').first().waitFor()
+    await page.getByRole('link', { name: 'See 2 jobs' }).first().click()
+    await expect.poll(() => page.getByRole('table', { name: 'Jobs' }).locator('tbody tr').count()).toBe(2)
+    doors.open()
+  })
+
   test('a limit of a queue is set on its page, and changed and reset on that of limits', async () => {
     const { page, hq } = await open('/queues/mail', {
       before: async ({ hq }) => {

@@ -173,7 +173,7 @@ inBrowser('queues', (open) => {
       },
     })
     await page.getByText('≥ 5 min 35 s').waitFor()
-    await page.getByText('half 5 min 35 s or longer, last 1 hour').waitFor()
+    await page.getByText('half 5 min 35 s or longer, last hour').waitFor()
   })
 
   test('the page of a queue says what is in it, since when, who serves it and what takes long', async () => {

@@ -1,7 +1,7 @@
 /** What is in a queue: its classes, and since when their oldest jobs have waited. */
 
 import type { QueueClasses } from '../../api/types.ts'
-import { encoded } from '../../base.ts'
+import { at, encoded, queryValue } from '../../base.ts'
 import { Empty, ErrorNote, Skeleton } from '../../components/notice.tsx'
 import { FROM_THE_START } from '../../components/search.tsx'
 import { When } from '../../components/time.tsx'
@@ -13,7 +13,28 @@ import { visible } from '../job/json.tsx'
 
 const SHOWN = 8
 
-export function ClassesPanel({ queue }: { queue: string }) {
+interface LimitedProps {
+  queue: string
+  /** The jobs of the queue that wait for room in a limit, and so are not in its list. */
+  limited: number
+}
+
+/** Says that the queue has no other jobs than those that wait for room in a limit, and leads to these. */
+export function OnlyLimited({ queue, limited }: LimitedProps) {
+  return (
+    <Empty
+      icon="group"
+      title={t('queues.onlyLimited')}
+      actions={
+        <a class="btn" href={at(`/jobs?queue=${queryValue(queue)}&state=limited`)}>
+          {t('queues.seeLimited', { n: limited })}
+        </a>
+      }
+    />
+  )
+}
+
+export function ClassesPanel({ queue, limited }: LimitedProps) {
   const { data, error, reload } = useData<QueueClasses>(`/queues/${encoded(queue)}/classes`)
   const [, , link] = useQuery()
   const items = data?.items.slice(0, SHOWN) ?? []
@@ -25,7 +46,8 @@ export function ClassesPanel({ queue }: { queue: string }) {
       </header>
       {error && <ErrorNote error={error} onRetry={reload} />}
       {!data && !error && <Skeleton />}
-      {data && items.length === 0 && <Empty icon="queues" title={t('queues.classesNone')} />}
+      {data && items.length === 0 && limited > 0 && <OnlyLimited queue={queue} limited={limited} />}
+      {data && items.length === 0 && limited === 0 && <Empty icon="queues" title={t('queues.classesNone')} />}
       {data && items.length > 0 && (
         <table aria-label={t('queues.classes')}>
           <thead>

@@ -14,7 +14,7 @@ import { limitName } from '../limits/name.ts'
 interface FiguresProps {
   queue: Queue
   waits: QueueWaits | undefined
-  /** The period of the waits as a text: `8 hours`. */
+  /** The period of the waits as a text: `last 8 hours`. */
   hours: string
 }
 
@@ -31,7 +31,7 @@ export function Figures({ queue, waits, hours }: FiguresProps) {
           value={number(size)}
           {...(maxLength === null ? {} : { unit: ` ${t('queues.ofMost', { most: number(maxLength) })}` })}
         >
-          {limited > 0 && <span>{t('queues.limited', { n: limited })} </span>}
+          {limited > 0 && <span class="block">{t('queues.limited', { n: limited })}</span>}
           {backlog > 0 ? t('overview.backlog', { n: backlog }) : t('queues.noBacklog')}
         </Tile>
         <Tile label={t('queues.oldest')} value={duration(latency)}>

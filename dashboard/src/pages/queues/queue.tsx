@@ -28,7 +28,7 @@ import { MoreFilters } from '../job-sets/more-filters.tsx'
 import { type Row, rowsOf } from '../job-sets/row.ts'
 import { RANGES, Ranges, spanOf } from '../metrics/ranges.tsx'
 import { QueueActions } from './actions.tsx'
-import { ClassesPanel } from './classes.tsx'
+import { ClassesPanel, OnlyLimited } from './classes.tsx'
 import { Figures } from './figures.tsx'
 import { pathOf, QueuedDrawer } from './queued.tsx'
 import { RunningPanel } from './running.tsx'
@@ -51,7 +51,7 @@ export default function QueuePage() {
   const jobs = useData<Searched<JobSummary>>(`${path}/jobs`, listQuery)
   const range = RANGES.find((one) => one === query.range) ?? '1h'
   const minutes = spanOf(range).minutes ?? MOST_MINUTES_OF_WAITS
-  const hours = t('metrics.hours', { n: minutes / 60 })
+  const hours = t('queues.hours', { n: minutes / 60 })
   const waits = useData<QueueWaits>(`${path}/waits`, { minutes }, { restMs: range === '1h' ? 0 : LONGEST_REST_MS })
   const sizes = useData<QueueSizes>(`${path}/sizes`, spanOf(range), { restMs: LONGEST_REST_MS })
   const rows = rowsOf(jobs.data?.items ?? [])
@@ -87,7 +87,7 @@ export default function QueuePage() {
       {!queue && !error && <EmptyTiles columns={5} />}
       <SizesPanel sizes={sizes} range={range} />
       <div class="grid g11">
-        <ClassesPanel queue={name} />
+        <ClassesPanel queue={name} limited={queue?.limited ?? 0} />
         <WaitsPanel waits={waits} hours={hours} />
       </div>
       <div class="grid g11">
@@ -98,7 +98,7 @@ export default function QueuePage() {
         <Tools queue={name} order={order} classes={[...new Set(rows.map(({ job }) => visible(job.class)))]} />
         {jobs.error && <ErrorNote error={jobs.error} onRetry={jobs.reload} />}
         {!jobs.data && !jobs.error && <Skeleton />}
-        {jobs.data && <Jobs rows={rows} scanned={jobs.data.scanned} />}
+        {jobs.data && <Jobs rows={rows} scanned={jobs.data.scanned} queue={name} limited={queue?.limited ?? 0} />}
         {jobs.data && <Paging next={jobs.data.next} />}
       </section>
     </Split>
@@ -146,9 +146,18 @@ function Tools({ queue, order, classes }: ToolsProps) {
   )
 }
 
-function Jobs({ rows, scanned }: { rows: readonly Row<JobSummary>[]; scanned: number }) {
+interface JobsProps {
+  rows: readonly Row<JobSummary>[]
+  scanned: number
+  queue: string
+  /** The jobs of the queue that wait for room in a limit, which the list does not have. */
+  limited: number
+}
+
+function Jobs({ rows, scanned, queue, limited }: JobsProps) {
   const [query, change, link] = useQuery()
   const isNarrow = Boolean(query.search || query.class)
+  if (rows.length === 0 && !isNarrow && limited > 0) return <OnlyLimited queue={queue} limited={limited} />
   if (rows.length === 0) {
     return (
       <Empty icon="queues" title={isNarrow ? t('nothingMatches') : t('queues.empty')}>

@@ -20,7 +20,7 @@ export function SizesPanel({ sizes: { data, error, reload }, range }: SizesPanel
   return (
     <section class="panel total section">
       <header>
-        <h2>{t('queues.sizes', { hours: t('metrics.hours', { n: Number.parseInt(range, 10) }) })}</h2>
+        <h2>{t('queues.sizes', { hours: t('queues.hours', { n: Number.parseInt(range, 10) }) })}</h2>
         <span class="aside">{t(spanOf(range).hours ? 'queues.sizesOfTen' : 'queues.sizesOfMinute')}</span>
       </header>
       <div class="body">

@@ -9,7 +9,7 @@ import type { Data } from '../../live/use-data.ts'
 
 interface WaitsPanelProps {
   waits: Data<QueueWaits>
-  /** The shown period as a text: `8 hours`. */
+  /** The shown period as a text: `last 8 hours`. */
   hours: string
 }
 
