@@ -209,6 +209,7 @@ export const tasks = {
     one: '{n} of them is wrong: it will be rejected with its reason.',
     other: '{n} of them are wrong: they will be rejected with their reasons.',
   },
+  'import.unchecked': 'Preview again to check the rows with these columns.',
   'import.allValid': 'All of them are valid.',
   'import.incomplete': 'The file can be read only up to here:',
   'import.problems': 'Problems of the rows',

@@ -199,6 +199,7 @@ export const tasks: TextsOf<typeof english> = {
   'import.sent': { other: '{file} 已导入：已保存 {n} 行' },
   'import.found': { other: '文件共有 {n} 行。' },
   'import.invalid': { other: '其中 {n} 行有误：将连同原因被拒绝。' },
+  'import.unchecked': '请重新预览，以按这些列检查各行。',
   'import.allValid': '全部有效。',
   'import.incomplete': '文件只能读到这里：',
   'import.problems': '各行的问题',

@@ -39,7 +39,10 @@ export function ImportDialog({ file: dropped, onClose }: { file: File | null; on
         />
       )}
       {run && (
-        <Preview run={run} end={end} columns={form.columns} onColumns={(columns) => setForm({ ...form, columns })} />
+        <Preview
+          {...{ run, end, isChecked, columns: form.columns }}
+          onColumns={(columns) => setForm({ ...form, columns })}
+        />
       )}
       <div class="actions">
         <button type="button" class="btn" onClick={onClose}>

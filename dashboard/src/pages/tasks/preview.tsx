@@ -13,27 +13,28 @@ interface PreviewProps {
   run: DryRun
   /** The error that ended the reading of the file. */
   end: ApiError | undefined
+  /** Whether the rows were checked with the mapping that the form shows now; without that the problems mean nothing. */
+  isChecked: boolean
   /** The mapping as the form shows it now. */
   columns: Columns
   onColumns(columns: Columns): void
 }
 
-export function Preview({ run, end, columns, onColumns }: PreviewProps) {
+export function Preview({ run, end, isChecked, columns, onColumns }: PreviewProps) {
   const headers = run.columns ?? [...new Set(run.sample.flatMap(({ values }) => Object.keys(Object(values))))]
   const became = headers.flatMap((header) => (columns[header] === null ? [] : columns[header] || header))
   const missing = run.fields.filter((field) => !became.includes(field))
   return (
     <>
       <p>
-        {t('import.found', { n: run.total })}{' '}
-        {run.invalid > 0 ? <b>{t('import.invalid', { n: run.invalid })}</b> : t('import.allValid')}
+        {t('import.found', { n: run.total })} {isChecked ? outcomeOf(run) : <b>{t('import.unchecked')}</b>}
       </p>
       {end && (
         <p>
           <b>{t('import.incomplete')}</b> <bdi>{refusalDetail(end) ?? end.message}</bdi>
         </p>
       )}
-      {run.groups.length > 0 && <Problems groups={run.groups} />}
+      {isChecked && run.groups.length > 0 && <Problems groups={run.groups} />}
       {run.columns && <p class="dim">{t('import.map')}</p>}
       {run.columns && missing.length > 0 && (
         <p>
@@ -77,6 +78,10 @@ export function Preview({ run, end, columns, onColumns }: PreviewProps) {
       )}
     </>
   )
+}
+
+function outcomeOf({ invalid }: DryRun) {
+  return invalid > 0 ? <b>{t('import.invalid', { n: invalid })}</b> : t('import.allValid')
 }
 
 function Problems({ groups }: Pick<DryRun, 'groups'>) {
