@@ -28,7 +28,7 @@ export const metrics = {
   'metrics.choose': 'Select up to {n} classes to compare them in one chart',
   'metrics.slower': 'longer',
   'metrics.runTimes': 'Run times',
-  'metrics.heatWhat': 'the darker the colour, the more runs took this long',
+  'metrics.heatWhat': 'the stronger the colour, the more runs took this long',
   'metrics.unmeasured': 'Only the first {n} classes have percentiles: sort by p95 to see those of all',
   'wait.scale': 'Scale from {from} to {to}; amber from {long}, red from {tooLong}',
   'deploys.title': 'Deploys',

@@ -67,7 +67,8 @@ function OneTask({ id }: { id: string }) {
           t('task.run', { n: task.run }),
           task.file?.name !== undefined && <bdi key="file">{task.file.name}</bdi>,
           task.file?.bytes !== undefined && bytes(task.file.bytes),
-          task.file?.by !== undefined && t('task.sentBy', { who: task.file.by }),
+          // Without a login nobody is known, and the server writes its own name for that.
+          task.file?.by !== undefined && task.file.by !== 'loopback' && t('task.sentBy', { who: task.file.by }),
           task.onDone !== undefined && t('task.then', { job: task.onDone }),
           task.onFailure !== undefined && t('task.ifRejected', { job: task.onFailure }),
           <span key="id" class="mono">
