@@ -249,6 +249,8 @@ inBrowser('the forms of a job', (open) => {
     await dialog(page).getByLabel('Arguments, as a JSON array').fill('[2]')
     await button(page, 'Push a new job').click()
     expect(await begun.atLeast(2)).toEqual([1, 2])
+    // The worker may be faster than the answer, after which the page opens the new job.
+    await page.getByText('This is the new job.').waitFor()
     doors.open()
     await go(`/jobs/${tracked}`)
     await button(page, 'Edit…').click()
