@@ -1,7 +1,7 @@
 /** `hq.alerts`: what needs attention now, and whether messages about it arrive. */
 
 import type { AppPort } from '../app/port.ts'
-import { type HighkiqError, invalidOption } from '../job/errors.ts'
+import { type HighkiqError, invalidOption, isUnreachable } from '../job/errors.ts'
 import { type Alert, keyOf } from './alert.ts'
 import { deliver } from './delivery.ts'
 import { alertFinder } from './finder.ts'
@@ -46,7 +46,14 @@ export class Alerts {
   /** Returns what needs attention now. Only a process that has watched a queue knows that it grows, so the store is asked for this. */
   async now(): Promise<OpenAlert[]> {
     const { store, settings } = this.#app
-    const [{ alerts }, states] = await Promise.all([alertFinder(this.#app, { most: MOST }).find(), storedStates(store)])
+    const [{ alerts }, states] = await Promise.all([
+      alertFinder(this.#app, { most: MOST }).find(),
+      // Without them the alerts have no beginning.
+      storedStates(store).catch((thrown) => {
+        if (!isUnreachable(thrown) || !store.unreachableShards?.length) throw thrown
+        return []
+      }),
+    ])
     const found: Alert<Date | string>[] = alerts
     const known = new Set(found.map(keyOf))
     // Apps with different targets each store a problem; the one that has seen it first knows when it began.

@@ -1,6 +1,7 @@
 /** Sends alerts: for each set of targets one worker at a time examines the store, and sends what has begun and what is over. */
 
 import { REUSED_MS, type StoreReads, storeReads } from '../inspect/store-reads.ts'
+import { isUnreachable } from '../job/errors.ts'
 import type { Logger } from '../job/logger.ts'
 import type { Store } from '../store/contract.ts'
 import { LeaderLock, type Report } from '../worker/background-service.ts'
@@ -57,6 +58,8 @@ export class AlertSender extends Maintenance {
   #watch: Watch
   /** The state as it is stored, as far as this process knows; undefined before it is read. */
   #stored: string | undefined
+  /** The state while the shard that stores it can't be reached. */
+  #unwritten: AlertState | undefined
   #renewAt = 0
   #writing: Promise<unknown> = Promise.resolve()
 
@@ -129,6 +132,7 @@ export class AlertSender extends Maintenance {
   #forget(): void {
     if (this.#stored === undefined) return
     this.#stored = undefined
+    this.#unwritten = undefined
     this.#finder = this.#newFinder()
     this.#watch = new Watch(this.#plan.afterMs)
   }
@@ -139,6 +143,7 @@ export class AlertSender extends Maintenance {
   }
 
   async #read(): Promise<AlertState> {
+    if (this.#unwritten) return this.#unwritten
     this.#stored ??= (await this.#app.store.results.remember(this.#key, '', 0)) ?? ''
     return this.#stored === '' ? inheritedState(this.#app.store, this.#plan) : readState(this.#stored)
   }
@@ -148,8 +153,23 @@ export class AlertSender extends Maintenance {
     for (let n = 0; n < WRITES; n++) if (await this.#write(change(await this.#read()))) return
   }
 
-  /** Writes the state unless another process has changed it since the last read. Then it reads that state: false. */
+  /**
+   * Writes the state unless another process has changed it since the last read. Then it reads that state: false. While the
+   * shard of the state can't be reached, this process keeps it in memory, so that messages about that shard are sent.
+   */
   async #write(state: AlertState): Promise<boolean> {
+    try {
+      const isWritten = await this.#store(state)
+      this.#unwritten = undefined
+      return isWritten
+    } catch (thrown) {
+      if (!isUnreachable(thrown) || !this.#app.store.unreachableShards?.length) throw thrown
+      this.#unwritten = state
+      return true
+    }
+  }
+
+  async #store(state: AlertState): Promise<boolean> {
     const text = writeState(state)
     const isSame = text === this.#stored
     if (isSame && performance.now() < this.#renewAt) return true

@@ -80,7 +80,7 @@ export async function findJob(app: AppPort, jid: string, options: { signal?: Abo
   try {
     return await find(app, jid, options)
   } catch (thrown) {
-    if (!isUnreachable(thrown)) throw thrown
+    if (!isUnreachable(thrown) || !app.store.withoutUnreachable) throw thrown
     const found = await withoutUnreachable(app.store, () => find(app, jid, options))
     if (found.state === 'unknown') throw thrown
     return found

@@ -1,9 +1,10 @@
-import { Highkiq } from 'highkiq'
+import { type AlertOptions, Highkiq, type HighkiqOptions } from 'highkiq'
 import { createHandler } from 'highkiq/http'
 import { expect, type TestContext, test } from 'vitest'
+import { receiver } from '../alerts/receivers.ts'
 import { promptly, recorder, until } from '../engine/bench.ts'
 import { caller } from '../http/api.ts'
-import { startServer } from '../redis/server.ts'
+import { type RedisServer, startServer } from '../redis/server.ts'
 import { onRedis } from '../redis/suite.ts'
 import { TROUBLES } from './shard-troubles.ts'
 
@@ -49,11 +50,33 @@ onRedis('what is seen of two shards while one of them is in trouble', () => {
       expect(await get('/api/v1/live-stats')).toMatchObject({ alerts: [] })
     })
   }
+
+  test('a message tells of a shard that is down, also when it stores what was sent, and that it is back', async (context) => {
+    const { url, got } = await receiver()
+    const alerts: AlertOptions = { to: [{ webhook: url, kinds: ['shard-unreachable'] }], after: 0, every: 1 }
+    const { hq, servers } = await twoShards(context, { alerts })
+    await hq.worker().start()
+    const stores = async (server: RedisServer) =>
+      (await server.ask('KEYS', '*alerts:*')).some((key) => !key.includes('lock'))
+    await until(async () => (await Promise.all(servers.map(stores))).some(Boolean))
+    const server = (await stores(servers[0])) ? servers[0] : servers[1]
+
+    await server.kill()
+    const [first] = await got.atLeast(1)
+    expect(first?.body).toMatchObject({ begun: [{ kind: 'shard-unreachable', details: { store: server.url() } }] })
+    expect(await hq.alerts.now()).toMatchObject([{ kind: 'shard-unreachable' }])
+    await server.start()
+    const [, last] = await got.atLeast(2)
+    expect(last?.body).toMatchObject({ begun: [], over: [{ kind: 'shard-unreachable' }] })
+    // What was sent is stored again.
+    await until(() => stores(server))
+    expect(got.all).toHaveLength(2)
+  })
 })
 
-async function twoShards(context: TestContext) {
+async function twoShards(context: TestContext, options: HighkiqOptions = {}) {
   const servers = await Promise.all([startServer({ appendonly: true }), startServer({ appendonly: true })])
-  const hq = new Highkiq({ url: servers.map((server) => server.url()).join(' '), logger: recorder() })
+  const hq = new Highkiq({ ...options, url: servers.map((server) => server.url()).join(' '), logger: recorder() })
   context.onTestFinished(async () => {
     await hq.close()
     await Promise.all(servers.map((server) => server.remove()))
