@@ -1,5 +1,7 @@
 /** Words durations in the language of a reader. */
 
+import { numberFormat } from './formats.ts'
+
 export const PARTS = [
   ['day', 86_400],
   ['hour', 3600],
@@ -11,7 +13,7 @@ export const PARTS = [
 export function unitIn(locale: string, n: number, name: string, digits = 0): string {
   const isShort = name !== 'second'
   const [language = 'en'] = locale.split('-')
-  const parts = new Intl.NumberFormat(language, {
+  const parts = numberFormat(language, {
     ...{ style: 'unit', unit: name, maximumFractionDigits: digits },
     unitDisplay: isShort ? 'short' : 'narrow',
   }).formatToParts(n)

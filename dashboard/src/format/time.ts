@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { durationIn, PARTS, unitIn } from '../../../src/i18n/duration.ts'
+import { dateFormat, relativeTimeFormat } from '../../../src/i18n/formats.ts'
 import { locale, t } from '../i18n/index.ts'
 
 const KEPT = 'highkiq-utc'
@@ -14,13 +15,13 @@ export function tellInUtc(so: boolean): void {
 
 const zone = () => (inUtc.value ? { timeZone: 'UTC' } : {})
 
+function dateText(at: Date, options: Intl.DateTimeFormatOptions): string {
+  return Number.isNaN(at.getTime()) ? String(at) : dateFormat(locale(), options).format(at)
+}
+
 /** 21 Nov 2026, 14:24:18 */
 export function exact(at: string | Date): string {
-  return new Date(at).toLocaleString(locale(), {
-    dateStyle: 'medium',
-    timeStyle: 'medium',
-    ...zone(),
-  })
+  return dateText(new Date(at), { dateStyle: 'medium', timeStyle: 'medium', ...zone() })
 }
 
 /** Reads a date and a time without a zone, `2026-11-24T09:30`, in the time zone of the page; null for another text. */
@@ -54,7 +55,7 @@ export function clock(at: string | Date): string {
   const away = Math.abs(time.getTime() - serverNow())
   const year = away >= YEAR_MS ? ({ year: 'numeric' } as const) : {}
   const date = { day: 'numeric', month: 'short', ...year } as const
-  return time.toLocaleString(locale(), {
+  return dateText(time, {
     ...(away >= DAY_MS ? date : {}),
     ...{ hour: '2-digit', minute: '2-digit' },
     ...zone(),
@@ -63,7 +64,7 @@ export function clock(at: string | Date): string {
 
 /** 21 Nov */
 export function day(at: string | Date): string {
-  return new Date(at).toLocaleDateString(locale(), { day: 'numeric', month: 'short', timeZone: 'UTC' })
+  return dateText(new Date(at), { day: 'numeric', month: 'short', timeZone: 'UTC' })
 }
 
 /** 250 → 4 min 10 s; see `durationIn`. */
@@ -88,8 +89,5 @@ export function relative(at: string | Date): string {
   const seconds = (new Date(at).getTime() - serverNow()) / 1000
   if (Math.abs(seconds) < 1) return t('now')
   const [name, size] = PARTS.find(([, size]) => Math.abs(seconds) >= size) ?? ['second', 1]
-  return new Intl.RelativeTimeFormat(locale(), { numeric: 'always', style: 'short' }).format(
-    Math.trunc(seconds / size),
-    name,
-  )
+  return relativeTimeFormat(locale(), { numeric: 'always', style: 'short' }).format(Math.trunc(seconds / size), name)
 }
