@@ -1,7 +1,8 @@
 /** `hq.alerts`: what needs attention now, and whether messages about it arrive. */
 
 import type { AppPort } from '../app/port.ts'
-import { type HighkiqError, invalidOption, isUnreachable } from '../job/errors.ts'
+import { type HighkiqError, invalidOption } from '../job/errors.ts'
+import { isFromLostShard } from '../job/without-unreachable.ts'
 import { type Alert, keyOf } from './alert.ts'
 import { deliver } from './delivery.ts'
 import { alertFinder } from './finder.ts'
@@ -50,7 +51,7 @@ export class Alerts {
       alertFinder(this.#app, { most: MOST }).find(),
       // Without them the alerts have no beginning.
       storedStates(store).catch((thrown) => {
-        if (!isUnreachable(thrown) || !store.unreachableShards?.length) throw thrown
+        if (!isFromLostShard(thrown, store)) throw thrown
         return []
       }),
     ])

@@ -1,8 +1,8 @@
 /** Sends alerts: for each set of targets one worker at a time examines the store, and sends what has begun and what is over. */
 
 import { REUSED_MS, type StoreReads, storeReads } from '../inspect/store-reads.ts'
-import { isUnreachable } from '../job/errors.ts'
 import type { Logger } from '../job/logger.ts'
+import { isFromLostShard } from '../job/without-unreachable.ts'
 import type { Store } from '../store/contract.ts'
 import { LeaderLock, type Report } from '../worker/background-service.ts'
 import { Maintenance } from '../worker/maintenance.ts'
@@ -163,7 +163,7 @@ export class AlertSender extends Maintenance {
       this.#unwritten = undefined
       return isWritten
     } catch (thrown) {
-      if (!isUnreachable(thrown) || !this.#app.store.unreachableShards?.length) throw thrown
+      if (!isFromLostShard(thrown, this.#app.store)) throw thrown
       this.#unwritten = state
       return true
     }

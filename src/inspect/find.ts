@@ -6,7 +6,6 @@ import type { Progress } from '../job/context.ts'
 import { isUnreachable } from '../job/errors.ts'
 import { bareTemplate, type Payload, readPayload } from '../job/payload.ts'
 import { baseQueue } from '../job/priority.ts'
-import { withoutUnreachable } from '../job/without-unreachable.ts'
 import type { SetName } from '../store/contract.ts'
 import type { SetEntry } from './entry.ts'
 import { runningInOthers } from './process.ts'
@@ -80,8 +79,9 @@ export async function findJob(app: AppPort, jid: string, options: { signal?: Abo
   try {
     return await find(app, jid, options)
   } catch (thrown) {
-    if (!isUnreachable(thrown) || !app.store.withoutUnreachable) throw thrown
-    const found = await withoutUnreachable(app.store, () => find(app, jid, options))
+    const { store } = app
+    if (!isUnreachable(thrown) || !store.withoutUnreachable) throw thrown
+    const found = await store.withoutUnreachable(() => find(app, jid, options))
     if (found.state === 'unknown') throw thrown
     return found
   }

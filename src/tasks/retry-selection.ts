@@ -47,8 +47,8 @@ export interface RetryOptions extends CodeFilter {
    */
   as?: ImportRows
   /**
-   * What a viewer sees of arguments, as for `task.report`. New arguments for a row of which it hides a part are refused:
-   * they would replace what the viewer does not see.
+   * Returns what a viewer sees of arguments, as for `task.report`. If it hides a part of a row, new arguments for that
+   * row are refused, because they would replace what the viewer does not see.
    */
   show?: (value: unknown) => unknown
 }

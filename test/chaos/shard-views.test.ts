@@ -68,7 +68,7 @@ onRedis('what is seen of two shards while one of them is in trouble', () => {
     await server.start()
     const [, last] = await got.atLeast(2)
     expect(last?.body).toMatchObject({ begun: [], over: [{ kind: 'shard-unreachable' }] })
-    // What was sent is stored again.
+    // The shard stores again which messages were sent.
     await until(() => stores(server))
     expect(got.all).toHaveLength(2)
   })

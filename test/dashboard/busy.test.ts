@@ -84,7 +84,7 @@ inBrowser('busy', (open) => {
     await page.getByText('changes its slots at its next heartbeat').waitFor()
     await ours.getByText('0 of 25').waitFor()
 
-    // It stops after a confirmation.
+    // The process stops once the question is answered.
     await ours.getByRole('button', { name: 'Stop…' }).click()
     await page.getByRole('button', { name: 'Keep running' }).click()
     await ours.getByRole('button', { name: 'Stop…' }).click()

@@ -159,7 +159,7 @@ inBrowser('the rejected rows of a task', (open) => {
     const refused = page.getByRole('alert').filter({ hasText: 'The corrected file is refused' })
     await refused.waitFor()
     expect(faults.splice(0).every((fault) => fault.includes('400'))).toBe(true)
-    // It is a matter of this task alone.
+    // Only the page of this task shows the refusal.
     const other = await hq.tasks.create(hq.jobNamed('Row') as never, [[{ price: '1' }]] as never, { name: 'Other' })
     await go(`/tasks/${other.id}`)
     await page.getByRole('heading', { name: 'Other', level: 1 }).waitFor()

@@ -7,6 +7,7 @@ import { statsFrom } from '../../inspect/stats.ts'
 import type { StoreReads } from '../../inspect/store-reads.ts'
 import { cached } from '../../job/cached.ts'
 import { hasCode } from '../../job/errors.ts'
+import { withoutUnreachable } from '../../job/without-unreachable.ts'
 import { orderedTotals } from '../../ordered/totals.ts'
 import type { Redaction } from '../access/redact.ts'
 import type { Made } from '../schemas.ts'
@@ -36,7 +37,7 @@ export class LiveStatsFeed {
   readonly #reads: StoreReads
   readonly #alerts: ReturnType<typeof alertFinder>
   // A little less than the interval, so that each tick computes anew.
-  readonly #snapshots = cached(LIVE_STATS_MS - 100, () => this.#snapshot())
+  readonly #snapshots = cached(LIVE_STATS_MS - 100, () => withoutUnreachable(this.#hq.store, () => this.#snapshot()))
   readonly #countCrons = cached(CRONS_MS, async () => (await this.#hq.store.crons.list()).length)
   readonly #listeners = new Set<LiveStatsListener>()
   #publisher: NodeJS.Timeout | undefined
