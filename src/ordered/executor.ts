@@ -106,10 +106,10 @@ export class OrderedExecutor implements Executor {
     for (const runner of this.#runners) runner.abort(code, message)
   }
 
-  async stop(): Promise<Batch[]> {
+  async stop(signal: AbortSignal): Promise<Batch[]> {
     this.quiet()
     this.#state = 'stopped'
-    const left = await Promise.all(this.#runners.map((runner) => runner.stop()))
+    const left = await Promise.all(this.#runners.map((runner) => runner.stop(signal)))
     this.#wait.controller.abort()
     if (this.#waitLoop) await within(STOP_MS, this.#waitLoop)
     return left.flat()

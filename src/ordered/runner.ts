@@ -95,13 +95,13 @@ export class QueueRunner {
   }
 
   /** Requeues the batches that still run, leaves the queue, and returns these batches. */
-  async stop(): Promise<Batch[]> {
+  async stop(signal: AbortSignal): Promise<Batch[]> {
     this.quiet()
     const left = [...this.shards].flatMap(({ running }) => [...running])
     for (const batch of left) batch.isLost = true
     const maintained = this.#maintenance.stop()
     this.calls.resendRefused()
-    await this.calls.finish()
+    await this.calls.finish(signal)
     await maintained
     // Leaving the queue would requeue these ids without a crash being counted.
     if (this.#mayHaveCrashed || left.some(({ began }) => began <= this.#fatalErrorAt)) return left

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { HighkiqError } from 'highkiq'
 import { expect, test } from 'vitest'
 import { type Bench, bench, Collector, gate, promptly, until } from './bench.ts'
 
@@ -304,6 +306,50 @@ test('a job that ends while its worker stops is settled, also as a retry', async
   await began.atLeast(1)
   await worker.stop()
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, failed: 0, enqueued: 0 })
+})
+
+/** The store can't be reached until `isBack` of the number of failed calls. Returns the time of each call that failed. */
+function unreachable({ workers }: Bench['hq']['store'], isBack: (failed: number) => boolean) {
+  const settleAndFetch = workers.settleAndFetch.bind(workers)
+  const failed = new Collector<number>()
+  workers.settleAndFetch = async (owner, step) => {
+    if (isBack(failed.all.length)) return settleAndFetch(owner, step)
+    failed.add(performance.now())
+    throw new HighkiqError('STORE_UNREACHABLE', 'the store is away')
+  }
+  return failed
+}
+
+/** A worker that stops, with a job that ended while the store can't be reached. */
+async function stopsWhileUnreachable(t: Bench, isBack: (failed: number) => boolean) {
+  const { J, began, open } = patient(t)
+  await J.performAsync('a')
+  const worker = await t.work({ timeout: 1 })
+  await began.atLeast(1)
+  const failed = unreachable(t.hq.store, isBack)
+  open()
+  await failed.atLeast(1)
+  await worker.stop()
+  return { began, failed }
+}
+
+test('a worker that stops settles what ended as soon as the store can be reached again', async () => {
+  const t = bench()
+  const { began } = await stopsWhileUnreachable(t, (failed) => failed === 8)
+  expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, fetched: 0, enqueued: 0 })
+  expect(began.all).toEqual(['a'])
+})
+
+test('a worker whose store can’t be reached until its stop must end says so, and calls it no more', async () => {
+  const t = bench()
+  const { failed } = await stopsWhileUnreachable(t, () => false)
+  const stopped = failed.all.length
+  expect(t.log.lines.filter(({ level }) => level === 'error')).toMatchObject([
+    { message: expect.stringMatching(/^the store did not answer before the stop had to end/) },
+  ])
+  // The longest pause between two calls is half a second, because the jitter is 0.
+  await sleep(600)
+  expect(failed.all.length).toBe(stopped)
 })
 
 test('jobs that were released by their handlers go back in their order when the worker stops', async () => {

@@ -126,9 +126,11 @@ export class Capsules implements Executor {
   /**
    * Requeues the jobs that still run or were interrupted, newest first across all capsules, and ends. Returns these jobs.
    */
-  async stop(): Promise<Attempt[]> {
+  async stop(signal: AbortSignal): Promise<Attempt[]> {
     const requeued = newestFirst(this.#fetchers.flatMap((fetcher) => fetcher.drain()))
-    await Promise.all(this.#fetchers.map((fetcher, i) => fetcher.stop(i === 0 ? requeued : [])))
+    await Promise.all(this.#fetchers.map((fetcher, i) => fetcher.stop(i === 0 ? requeued : [], signal)))
+    // The store has not taken them.
+    if (signal.aborted) return []
     for (const { settlement } of requeued) {
       const { queue, move } = settlement
       await reportCrashedOut(this.#engine, queue, move)

@@ -337,8 +337,10 @@ export class Worker extends WorkerProcess {
     }
     await handled('shutdown', SETTLE_MS + SERVICES_MS)
     const late = this.#attempts
-    const settled = this.#stopExecutors(late.length)
+    const givingUp = new AbortController()
+    const settled = this.#stopExecutors(late.length, givingUp.signal)
     if (!(await withinDeadline(settled, SERVICES_MS, SETTLE_MS))) {
+      givingUp.abort()
       log.error(
         { jobs: shownJobs(late, this.#engine.now()) },
         'the store did not answer before the stop had to end: jobs that ended just now or still ran will run again on other workers when the lease has ended',
@@ -351,11 +353,11 @@ export class Worker extends WorkerProcess {
   }
 
   /** Settles all ended jobs and requeues the others. `late` is the number of jobs that did not end in time. */
-  async #stopExecutors(late: number): Promise<void> {
+  async #stopExecutors(late: number, signal: AbortSignal): Promise<void> {
     const { log, now } = this.#engine
-    const requeued = (await Promise.all(this.#executors.map((executor) => executor.stop()))).flat()
+    const requeued = (await Promise.all(this.#executors.map((executor) => executor.stop(signal)))).flat()
     await this.#lease.settled()
-    if (requeued.length === 0) return
+    if (requeued.length === 0 || signal.aborted) return
     const jobs = shownJobs(requeued, now())
     const some = late > 0 ? ` (${late} did not end in time)` : ''
     log[late > 0 ? 'warn' : 'info']({ jobs }, `requeued ${plural(requeued.length, 'job')}${some}: ${summaryOf(jobs)}`)

@@ -9,8 +9,6 @@ import type { Engine } from '../engine.ts'
 
 /** The longest pause after a failed call. */
 const MAX_PAUSE_MS = 1000
-/** A stopping worker gives up after more failed calls in a row than this: other workers rescue its jobs once its lease ends. */
-const MAX_FAILURES = 5
 
 export abstract class CallLoop<Sent, Answer extends { problem?: string | undefined }> {
   protected readonly engine: Engine
@@ -92,10 +90,15 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
     await Promise.all(this.#calls)
   }
 
-  /** Sends all settlements and ends the loop. Gives up on a store that does not answer. */
-  async finish(): Promise<void> {
+  /** Sends all settlements, as often as it takes, and ends the loop; on abort without those that are left. */
+  async finish(signal: AbortSignal): Promise<void> {
     this.plan()
-    if (!this.#canFinish) await new Promise<void>((resolve) => this.#onFinished.push(resolve))
+    if (!this.#canFinish && !signal.aborted) {
+      await new Promise<void>((resolve) => {
+        this.#onFinished.push(resolve)
+        signal.addEventListener('abort', () => resolve(), { once: true })
+      })
+    }
     this.#isFinished = true
     clearTimeout(this.#pauseTimer)
   }
@@ -110,7 +113,7 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
 
   get #canFinish(): boolean {
     if (this.#calls.size > 0 || this.#isPlanned || this.#step) return false
-    return !this.hasSettlements || this.#failures > MAX_FAILURES || this.#isClosed
+    return !this.hasSettlements || this.#isClosed
   }
 
   #startCall(): void {
