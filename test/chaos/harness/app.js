@@ -22,7 +22,7 @@ const SOAK = {
 const KEEPS = { task: { keep: 120 }, batch: { keep: 60 } }
 const HEAP_MS = 5000
 
-const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
+export const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent }
 
 /** Microseconds on a clock that all processes of this machine share, and that nobody can set. */
 export const now = () => Number(process.hrtime.bigint() / 1000n)
@@ -58,9 +58,9 @@ export function watchHeap(write) {
   setInterval(measure, HEAP_MS).unref()
 }
 
-export function harnessApp(url, write, { clock, isSoak = false } = {}) {
+export function harnessApp(url, write, { clock, logger = silent, isSoak = false } = {}) {
   // No jitter: a retry comes as soon as it can.
-  const settings = { random: () => 0, logger: silent, ...(clock ? { clock } : {}), ...(isSoak ? SOAK : {}) }
+  const settings = { random: () => 0, logger, ...(clock ? { clock } : {}), ...(isSoak ? SOAK : {}) }
   const hq = new Highkiq({ url, ...settings })
   let calls = 0
   const handler = async (ctx, n, kind) => {
