@@ -77,6 +77,19 @@ onRedis('two shards, one of them in trouble', () => {
     await scene.expectOnce()
   })
 
+  test('a worker that stops while a shard is down settles the jobs of that shard when it is back', async (context) => {
+    const scene = await Scene.make(context)
+    await scene.hold()
+    await scene.second.kill()
+    scene.finish()
+    const stopping = scene.stop()
+    // By now it has tried eight times.
+    expect(await Promise.race([stopping, sleep(4000, 'stopping')])).toBe('stopping')
+    await scene.second.start()
+    await stopping
+    await scene.expectOnce()
+  })
+
   test('an idle worker waits on both shards without asking them again and again', async (context) => {
     const scene = await Scene.make(context)
     const calls = async () => {
@@ -145,6 +158,10 @@ class Scene {
 
   async work(): Promise<void> {
     await this.#worker.worker({ leaseSeconds: 1, concurrency: 20, pollInterval: 0.1 }).start()
+  }
+
+  async stop(): Promise<void> {
+    await this.#worker.close()
   }
 
   /** Pushes again and again, without waiting for answers, until `isOver`. */
@@ -227,6 +244,6 @@ class Scene {
   async close(): Promise<void> {
     this.finish()
     this.isOver = true
-    await Promise.all([this.#worker.close(), this.#client.close()])
+    await Promise.all([this.stop(), this.#client.close()])
   }
 }

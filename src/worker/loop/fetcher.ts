@@ -146,7 +146,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
   }
 
   protected override get hasSettlements(): boolean {
-    return !this.#buffer.isEmpty || this.#postponed.isWaiting
+    return !this.#buffer.isEmpty || this.#buffer.hasPostponed
   }
 
   protected override get callsDuringStep(): boolean {

@@ -5,8 +5,6 @@ import type { SettlementBuffer } from './settlement-buffer.ts'
 /** The shortest and the longest time until postponed settlements are sent again. */
 const FIRST_MS = 50
 const MAX_MS = 1000
-/** A stopping worker gives up after this many times: other workers rescue the jobs once its lease ends. */
-const MAX_TIMES = 5
 
 export class PostponedSettlements {
   readonly #buffer: SettlementBuffer
@@ -19,11 +17,6 @@ export class PostponedSettlements {
   constructor(buffer: SettlementBuffer, wake: () => void) {
     this.#buffer = buffer
     this.#wake = wake
-  }
-
-  /** Whether a stopping worker has to wait for postponed settlements. */
-  get isWaiting(): boolean {
-    return this.#buffer.hasPostponed && this.#times <= MAX_TIMES
   }
 
   /** Plans when to send them again. Call it after each answer. */
