@@ -335,7 +335,7 @@ async function stopsWhileUnreachable(t: Bench, isBack: (failed: number) => boole
 
 test('a worker that stops settles what ended as soon as the store can be reached again', async () => {
   const t = bench()
-  const { began } = await stopsWhileUnreachable(t, (failed) => failed === 8)
+  const { began } = await stopsWhileUnreachable(t, (failed) => failed === 7)
   expect(await t.hq.store.metrics.totals()).toMatchObject({ processed: 1, fetched: 0, enqueued: 0 })
   expect(began.all).toEqual(['a'])
 })

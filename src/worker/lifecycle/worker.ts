@@ -32,6 +32,8 @@ const GRACE_MS = 3000
 const RELEASE_MS = 5000
 /** Milliseconds to settle and requeue the remaining jobs, even after the deadline of the stop. */
 const SETTLE_MS = 2000
+/** The most milliseconds for that, however long the timeout is. */
+const MOST_SETTLE_MS = 30_000
 /** Milliseconds to end the background services, even after the deadline. */
 const SERVICES_MS = 500
 /** Milliseconds that the handlers of `shutdown`, and those of `exit`, get even after the deadline. */
@@ -339,7 +341,7 @@ export class Worker extends WorkerProcess {
     const late = this.#attempts
     const givingUp = new AbortController()
     const settled = this.#stopExecutors(late.length, givingUp.signal)
-    if (!(await withinDeadline(settled, SERVICES_MS, SETTLE_MS))) {
+    if (!(await withinDeadline(settled, SERVICES_MS, SETTLE_MS, MOST_SETTLE_MS))) {
       givingUp.abort()
       log.error(
         { jobs: shownJobs(late, this.#engine.now()) },
