@@ -1,4 +1,4 @@
-/** What goes on while a shard can't be reached. */
+/** Reads without the shards that can't be reached, and the errors of such shards. */
 
 import { isUnreachable } from './errors.ts'
 

@@ -44,7 +44,7 @@ export interface Executor {
   idle(): Promise<void>
   /** Aborts the signal of every running job. */
   abort(code: 'SHUTDOWN' | 'LEASE_LOST', message: string): void
-  /** Requeues the jobs that still run or were interrupted, and ends. Returns these jobs. On abort it no longer waits for the store. */
+  /** Requeues the jobs that still run or were interrupted, and ends. Returns these jobs. After an abort it stops waiting. */
   stop(signal: AbortSignal): Promise<readonly Running[]>
   /** Drops all jobs without settling them: they belong to other workers now. */
   onLeaseLost(): void

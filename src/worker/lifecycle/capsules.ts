@@ -129,7 +129,7 @@ export class Capsules implements Executor {
   async stop(signal: AbortSignal): Promise<Attempt[]> {
     const requeued = newestFirst(this.#fetchers.flatMap((fetcher) => fetcher.drain()))
     await Promise.all(this.#fetchers.map((fetcher, i) => fetcher.stop(i === 0 ? requeued : [], signal)))
-    // The store has not taken them.
+    // It is not known which of them the store has requeued.
     if (signal.aborted) return []
     for (const { settlement } of requeued) {
       const { queue, move } = settlement

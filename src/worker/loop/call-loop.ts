@@ -90,7 +90,7 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
     await Promise.all(this.#calls)
   }
 
-  /** Sends all settlements, as often as it takes, and ends the loop; on abort without those that are left. */
+  /** Sends all settlements, as often as it takes, and ends the loop. After an abort it drops those that are left. */
   async finish(signal: AbortSignal): Promise<void> {
     this.plan()
     if (!this.#canFinish && !signal.aborted) {

@@ -128,7 +128,7 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     return this.#slots.drain()
   }
 
-  /** Sends these settlements and all that are left to the store, and ends; on abort without those that are left. */
+  /** Sends these settlements and all that are left to the store, and ends. After an abort it drops those that are left. */
   async stop(requeued: readonly Requeued[], signal: AbortSignal): Promise<void> {
     for (const { settlement, attempt } of requeued) this.#buffer.add(settlement, [], attempt)
     this.#slots.state = 'stopping'
