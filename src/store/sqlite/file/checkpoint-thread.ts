@@ -3,10 +3,17 @@
 import { closeSync, openSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { CheckpointAnswer, CheckpointThreadData } from './checkpoints.ts'
+import { isBusy } from './driver.ts'
 import { openDriver } from './open-driver.ts'
 
-/** Milliseconds for which the thread waits for the write lock and for readers; nobody can write meanwhile. */
+/** Milliseconds for which the thread waits for the write lock. */
+const LOCK_MS = 500
+/**
+ * Milliseconds for which the thread waits for readers, while the log has `largeFrames`. A larger log gets more time in
+ * proportion. Nobody can write meanwhile.
+ */
 const TRUNCATE_MS = 150
+const MOST_TRUNCATE_MS = 500
 /** The log is copied beside the writers until at most this many frames are left, or after `MOST_PASSES` passes. */
 const FEW_FRAMES = 500
 const MOST_PASSES = 5
@@ -31,8 +38,9 @@ function checkpoint(): CheckpointAnswer {
   if (passive.frames < largeFrames) return passive
   // The same reader still blocks the log, so a pause of the writers would not help.
   if (stuckAt !== undefined && passive.copied === stuckAt) return { ...passive, blocked: true }
-  askWritersToPause()
-  const last = run('TRUNCATE', TRUNCATE_MS)
+  if (!waitForWriteLock()) return passive
+  const waitMs = Math.min(MOST_TRUNCATE_MS, (TRUNCATE_MS * passive.frames) / largeFrames)
+  const last = run('TRUNCATE', Math.round(waitMs))
   const blocked = last.frames >= largeFrames && last.copied < last.frames
   stuckAt = blocked ? last.copied : undefined
   return { ...last, blocked }
@@ -42,6 +50,25 @@ function run(mode: 'PASSIVE' | 'TRUNCATE', waitMs: number): CheckpointAnswer {
   db.exec(`PRAGMA busy_timeout = ${waitMs}`)
   const [row] = db.prepare(`PRAGMA wal_checkpoint(${mode})`).all() as [{ log: number; checkpointed: number }]
   return { frames: row.log, copied: row.checkpointed, blocked: false }
+}
+
+/**
+ * Waits until no other process writes, and returns whether that was seen within `LOCK_MS`. SQLite's own waiting asks for
+ * the lock too seldom to get it between the transactions of busy writers.
+ */
+function waitForWriteLock(): boolean {
+  db.exec('PRAGMA busy_timeout = 1')
+  for (const end = performance.now() + LOCK_MS; performance.now() < end; ) {
+    askWritersToPause()
+    try {
+      db.exec('BEGIN IMMEDIATE')
+      db.exec('COMMIT')
+      return true
+    } catch (thrown) {
+      if (!isBusy(db, thrown)) throw thrown
+    }
+  }
+  return false
 }
 
 /** Asks writers to pause, in the same way as a waiting writer; see writer.ts. */

@@ -32,8 +32,9 @@ const LARGE_BYTES = 64 * 1024 * 1024
 const LARGE_STEP_BYTES = 4 * 1024 * 1024
 /** Milliseconds between two checks of the log's size. */
 const CHECK_MS = 20
-/** Milliseconds between two attempts while a reader blocks the emptying. */
-const RETRY_MS = 1000
+/** Milliseconds until the next attempt after a reader blocked the emptying; doubled after each further failed attempt. */
+const RETRY_MS = 100
+const MOST_RETRY_MS = 2000
 /** Milliseconds until a thread that ended with an error is started again; the writing connection copies the log meanwhile. */
 const RESTART_MS = 1000
 /** A warning names a reader that has blocked the log for longer than this. */
@@ -51,6 +52,7 @@ export class Checkpoints {
   /** The size of the log at the last call, in bytes. */
   #doneBytes = 0
   #blocked: { since: number; copied: number; warned: boolean } | undefined
+  #retryMs = RETRY_MS
 
   constructor(db: Database, options: DatabaseOptions, warn?: (message: string) => void) {
     this.#db = db
@@ -126,9 +128,11 @@ export class Checkpoints {
     const now = performance.now()
     if (!blocked) {
       this.#blocked = undefined
+      this.#retryMs = RETRY_MS
       return
     }
-    this.#checkAt = now + RETRY_MS
+    this.#checkAt = now + this.#retryMs
+    this.#retryMs = Math.min(2 * this.#retryMs, MOST_RETRY_MS)
     if (this.#blocked?.copied !== copied) this.#blocked = { since: now, copied, warned: false }
     const { since, warned } = this.#blocked
     if (warned || now - since < PATIENCE_MS) return

@@ -2,7 +2,7 @@
 
 import { HighkiqError, messageOf } from '../../../job/errors.ts'
 import type { SqlConnection } from '../../contract.ts'
-import type { Driver, DriverName, Statement, Value } from './driver.ts'
+import { type Driver, type DriverName, isBusy, type Statement, type Value } from './driver.ts'
 import { dropped, FULL, full, tooNew, tooOld, unusable, versionLost } from './errors.ts'
 import { statementsFrom } from './migration-plan.ts'
 import { openDriver } from './open-driver.ts'
@@ -27,11 +27,8 @@ const KEPT_LOG_BYTES = 16 * 1024 * 1024
 const INSERTED_AT_ONCE = [100, 10, 1]
 
 const ERROR = 1
-const BUSY = 5
-const LOCKED = 6
-const PROTOCOL = 15
-/** READONLY, IOERR, CORRUPT, CANTOPEN, NOTADB, and a file that stays locked. */
-const FILE_TROUBLE = new Set([BUSY, 8, 10, 11, 14, 26])
+/** A file that stays locked (BUSY), READONLY, IOERR, CORRUPT, CANTOPEN and NOTADB. */
+const FILE_TROUBLE = new Set([5, 8, 10, 11, 14, 26])
 
 export class Database {
   readonly path: string
@@ -220,8 +217,7 @@ export class Database {
 
   /** Returns whether another connection has locked the file for a moment, so that the call can be repeated. */
   isBusy(thrown: unknown): boolean {
-    const code = this.#driver.resultCode(thrown)
-    return code === BUSY || code === LOCKED || code === PROTOCOL
+    return isBusy(this.#driver, thrown)
   }
 
   /** Returns an error of SQLite as one that says what to do; any other error as it is. */

@@ -35,3 +35,11 @@ export interface Driver {
 }
 
 export type DriverName = 'node' | 'libsql'
+
+const BUSY_CODES = new Set([5, 6, 15])
+
+/** Returns whether an error says that the file is locked: BUSY, LOCKED or PROTOCOL. */
+export function isBusy(driver: Driver, thrown: unknown): boolean {
+  const code = driver.resultCode(thrown)
+  return code !== undefined && BUSY_CODES.has(code)
+}
