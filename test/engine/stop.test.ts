@@ -345,11 +345,39 @@ test('a worker whose store can’t be reached until its stop must end says so, a
   const { failed } = await stopsWhileUnreachable(t, () => false)
   const stopped = failed.all.length
   expect(t.log.lines.filter(({ level }) => level === 'error')).toMatchObject([
-    { message: expect.stringMatching(/^the store did not answer before the stop had to end/) },
+    { message: expect.stringMatching(/^the store did not settle all jobs before the stop had to end/) },
   ])
   // The longest pause between two calls is half a second, because the jitter is 0.
   await sleep(600)
   expect(failed.all.length).toBe(stopped)
+})
+
+test('a worker that stops and loses its lease does not wait for jobs whose shard is down', async () => {
+  const t = bench()
+  const { J, began, open } = patient(t)
+  await J.performAsync('a')
+  const { store } = t.hq
+  const postponed = new Collector<string>()
+  const settleAndFetch = store.workers.settleAndFetch.bind(store.workers)
+  store.workers.settleAndFetch = async (owner, step) => {
+    if (step.settlements.length === 0) return settleAndFetch(owner, step)
+    postponed.add(owner)
+    return {
+      started: [],
+      settled: step.settlements.map(() => 'unreachable'),
+      fetched: [],
+      cancellations: 0,
+      fenced: false,
+    }
+  }
+  const worker = await t.work({ timeout: 60, leaseSeconds: 1 })
+  await began.atLeast(1)
+  open()
+  await postponed.atLeast(1)
+  const stopping = worker.stop()
+  await postponed.atLeast(2)
+  await store.workers.claim(postponed.all[0] as string)
+  await promptly(2, stopping)
 })
 
 test('jobs that were released by their handlers go back in their order when the worker stops', async () => {

@@ -124,13 +124,16 @@ export class Capsules implements Executor {
   }
 
   /**
-   * Requeues the jobs that still run or were interrupted, newest first across all capsules, and ends. Returns these jobs.
+   * Requeues the jobs that still run or were interrupted, newest first across all capsules, and ends. Returns these jobs, or
+   * none when the stop had to end before they were requeued.
    */
   async stop(signal: AbortSignal): Promise<Attempt[]> {
     const requeued = newestFirst(this.#fetchers.flatMap((fetcher) => fetcher.drain()))
-    await Promise.all(this.#fetchers.map((fetcher, i) => fetcher.stop(i === 0 ? requeued : [], signal)))
+    const [areRequeued] = await Promise.all(
+      this.#fetchers.map((fetcher, i) => fetcher.stop(i === 0 ? requeued : [], signal)),
+    )
     // It is not known which of them the store has requeued.
-    if (signal.aborted) return []
+    if (!areRequeued) return []
     for (const { settlement } of requeued) {
       const { queue, move } = settlement
       await reportCrashedOut(this.#engine, queue, move)

@@ -345,10 +345,10 @@ export class Worker extends WorkerProcess {
       givingUp.abort()
       log.error(
         { jobs: shownJobs(late, this.#engine.now()) },
-        'the store did not answer before the stop had to end: jobs that ended just now or still ran will run again on other workers when the lease has ended',
+        'the store did not settle all jobs before the stop had to end: those that ended just now or still ran will run again on other workers when the lease has ended',
       )
     }
-    await this.#leave(Math.max(deadline - performance.now(), SERVICES_MS))
+    await this.#leave(Math.max(deadline - performance.now(), SERVICES_MS), givingUp.signal.aborted ? 0 : RELEASE_MS)
     await handled('exit', 0)
     this.#state = 'stopped'
     for (const resolve of this.#whenStopped.splice(0)) resolve()
@@ -359,20 +359,20 @@ export class Worker extends WorkerProcess {
     const { log, now } = this.#engine
     const requeued = (await Promise.all(this.#executors.map((executor) => executor.stop(signal)))).flat()
     await this.#lease.settled()
-    if (requeued.length === 0 || signal.aborted) return
+    if (requeued.length === 0) return
     const jobs = shownJobs(requeued, now())
     const some = late > 0 ? ` (${late} did not end in time)` : ''
     log[late > 0 ? 'warn' : 'info']({ jobs }, `requeued ${plural(requeued.length, 'job')}${some}: ${summaryOf(jobs)}`)
   }
 
   /** Stops the services and releases the lease. Does not wait for a store that does not answer: the lease ends by itself. */
-  async #leave(servicesMs = RELEASE_MS): Promise<void> {
+  async #leave(servicesMs = RELEASE_MS, releaseMs = RELEASE_MS): Promise<void> {
     this.#lease.leave()
     const stop = async (service: BackgroundService) => service.stop?.()
     const stopSafely = (service: BackgroundService) =>
       stop(service).catch((thrown) => this.#engine.report(thrown, { during: 'stopping' }))
     const inTime = await within(Math.min(servicesMs, RELEASE_MS), Promise.all(this.#started.map(stopSafely)))
-    await this.#lease.release(inTime ? RELEASE_MS : 0)
+    await this.#lease.release(inTime ? releaseMs : 0)
   }
 
   /** Returns the attempt to which a context belongs, and its owner; undefined when it does not run here. @internal */

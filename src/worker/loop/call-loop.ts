@@ -71,7 +71,10 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
       this.#isPlanned = true
       // Handlers that take no time end before that, so that the same call settles them.
       setImmediate(() => this.#startCall())
-    } else if (this.#calls.size === 0) this.onIdle()
+    } else if (this.#calls.size === 0) {
+      this.onIdle()
+      this.#resolveFinished()
+    }
   }
 
   /** Does some other work when no call is under way; see `callsDuringStep`. */
@@ -90,8 +93,11 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
     await Promise.all(this.#calls)
   }
 
-  /** Sends all settlements, as often as it takes, and ends the loop. After an abort it drops those that are left. */
-  async finish(signal: AbortSignal): Promise<void> {
+  /**
+   * Sends all settlements, as often as it takes, and ends the loop. After an abort it drops those that are left. Resolves with
+   * whether none was dropped.
+   */
+  async finish(signal: AbortSignal): Promise<boolean> {
     this.plan()
     if (!this.#canFinish && !signal.aborted) {
       await new Promise<void>((resolve) => {
@@ -101,6 +107,7 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
     }
     this.#isFinished = true
     clearTimeout(this.#pauseTimer)
+    return this.#canFinish
   }
 
   /** Notes that the store answers; after an outage it logs this. */
@@ -118,6 +125,7 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
 
   #startCall(): void {
     this.#isPlanned = false
+    if (this.#isFinished) return
     const sent = this.drainCall()
     if (sent === undefined) {
       this.#proceed()
@@ -153,6 +161,10 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
   /** Continues after a call, a step or a pause. */
   #proceed(): void {
     this.plan()
+    this.#resolveFinished()
+  }
+
+  #resolveFinished(): void {
     if (this.#canFinish) for (const resolve of this.#onFinished.splice(0)) resolve()
   }
 

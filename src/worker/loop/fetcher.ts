@@ -128,12 +128,15 @@ export class Fetcher extends CallLoop<Sent, SettleAndFetchAnswer> {
     return this.#slots.drain()
   }
 
-  /** Sends these settlements and all that are left to the store, and ends. After an abort it drops those that are left. */
-  async stop(requeued: readonly Requeued[], signal: AbortSignal): Promise<void> {
+  /**
+   * Sends these settlements and all that are left to the store, and ends. After an abort it drops those that are left. Resolves
+   * with whether none was dropped.
+   */
+  async stop(requeued: readonly Requeued[], signal: AbortSignal): Promise<boolean> {
     for (const { settlement, attempt } of requeued) this.#buffer.add(settlement, [], attempt)
     this.#slots.state = 'stopping'
     this.#wake()
-    await this.finish(signal)
+    return this.finish(signal)
   }
 
   onLeaseLost(): void {

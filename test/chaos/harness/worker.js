@@ -8,7 +8,7 @@ const write = openJournal(folder, 'worker')
 const logger = {
   ...silent,
   error(_about, message) {
-    if (message.startsWith('the store did not answer before the stop')) write('lost', process.pid, now())
+    if (message.startsWith('the store did not settle all jobs before the stop')) write('lost', process.pid, now())
   },
   child: () => logger,
 }
