@@ -12,25 +12,21 @@ import {
   type FinishedJob,
   hasOnlyRecords,
   packEvents,
-  recordsIn,
   type SettleAndFetch,
   type SettleAndFetchAnswer,
   type Settlement,
-  type Started,
 } from '../../contract.ts'
 import { packOf } from '../jobs/finished-jobs.ts'
 import type { Pauses } from '../jobs/pauses.ts'
 import { lua } from '../lua.generated.ts'
 import { type Call, tasksOf } from '../server/call.ts'
-import { chunksOf, IN_ORDER } from '../server/chunks.ts'
 import type { Connection } from '../server/connection.ts'
 import type { Server } from '../server/server.ts'
 import type { Texts } from '../server/texts.ts'
 import { MAX_QUEUES, type Owner, rangesOf, reserveTickets, serverTicket, sortByQueue } from './owner.ts'
-import { contentOf, MAX_ITEMS, type Part, type PartContent, type PartQueue, type Pending } from './part-content.ts'
+import { contentOf, type Part, type PartContent, type PartQueue, type Pending } from './part-content.ts'
+import { MAX_BYTES, partsOf } from './step-parts.ts'
 
-/** One script settles or fetches at most this many bytes of jobs, except of those that go to the front of their queues. */
-const MAX_BYTES = 1_000_000
 /** Up to this many bytes the texts of an answer are slices of one string. */
 const MAX_SHARED_BYTES = 100_000
 
@@ -81,7 +77,7 @@ export class SettleAndFetchScript {
     }
     const answered = { parts: 0, started: 0, settlements: 0 }
     try {
-      for (const part of this.#parts(owner, step, fetch.n - undelivered)) {
+      for (const part of partsOf(owner, step, fetch.n - undelivered)) {
         if (!(await this.#call(connection, owner, step, part, answer))) {
           owner.forget()
           return fencedAnswer(step)
@@ -111,55 +107,6 @@ export class SettleAndFetchScript {
     for (const [at, { queue, ticket }] of settlements.entries()) {
       if (settled[at] !== 'ok') continue
       owner.jobs.set(ticket, { queue, ticket: Number(ticket), arrival: undefined, isUncertain: true, call: 0 })
-    }
-  }
-
-  /**
-   * Splits a step into parts of bounded work. Each part may settle; the first ones also fetch. So two concurrent steps fetch in
-   * the order in which they were sent.
-   */
-  *#parts(owner: Owner, { started, settlements, fetch }: SettleAndFetch, n: number): Generator<Part> {
-    const lengthOf = (i: number) => weightOf(settlements[i] as Settlement)
-    const bounds = settlements.some(goesToFront) ? IN_ORDER : { count: MAX_ITEMS, length: MAX_BYTES }
-    const endings = [...chunksOf([...settlements.keys()], lengthOf, bounds.count, bounds.length)]
-    const begun = [...started.keys()].filter((i) => !hasOnlyRecords(started[i] as Started))
-    let records = recordsIn(started.filter(hasOnlyRecords))
-    const beginnings = [...chunksOf(begun, () => 0, MAX_ITEMS)]
-    // A step without settlements and queues still learns whether the owner has its lease.
-    let left = Math.max(beginnings.length, endings.length, 1)
-    const next = () => {
-      const part = { started: beginnings.shift() ?? [], settlements: endings.shift() ?? [], records }
-      records = []
-      left--
-      return part
-    }
-    if (n > 0) yield* this.#fetchingParts(owner, [...new Set(fetch.queues)], n, next)
-    // A script needs a queue to check the lease.
-    const [any = ''] = owner.queues
-    while (left > 0) yield { queues: [any], ...next(), n: 0, asked: 0 }
-  }
-
-  *#fetchingParts(
-    owner: Owner,
-    queues: readonly string[],
-    n: number,
-    next: () => Pick<Part, 'started' | 'settlements' | 'records'>,
-  ): Generator<Part> {
-    let left = n
-    const number = ++owner.steps
-    // While the first queues have enough jobs, a call names no others.
-    let size = Math.min(2 * owner.queuesToFill, MAX_QUEUES)
-    for (let from = 0; from < queues.length && left > 0; from += size, size = MAX_QUEUES) {
-      for (let full = true; full && left > 0; ) {
-        const some = queues.slice(from, from + size)
-        const part: Part = { queues: some, ...next(), n: Math.min(left, MAX_ITEMS), asked: some.length }
-        const wanted = part.n
-        yield part
-        left -= wanted - part.n
-        full = part.n === 0 || part.more === true
-        // A later step has fetched, too: jobs that were fetched now would overtake its jobs.
-        if (full && owner.steps > number) return
-      }
     }
   }
 
@@ -376,27 +323,4 @@ function textsOf(texts: Texts, joined: Buffer, lengths: readonly number[]): stri
     end += length
     return all?.slice(from, end) ?? texts.read(joined.subarray(from, end))
   })
-}
-
-/** The weight of an effect: a settlement of many rows weighs as much as one of many texts. */
-const CHARACTERS_OF_AN_EFFECT = MAX_BYTES / MAX_ITEMS
-
-function goesToFront({ move, also = [] }: Settlement): boolean {
-  return isFront(move) || also.some(({ to }) => isFront(to))
-}
-
-function isFront(to: Settlement['move']): boolean {
-  return to?.to === 'queue' && to.end === 'front'
-}
-
-function weightOf(settlement: Settlement): number {
-  const { move, effects = [], also = [] } = settlement
-  if (!settlement.effects && !settlement.also) return lengthOf(move)
-  if (!move && also.length === 0 && hasOnlyRecords(settlement)) return 0
-  const texts = also.reduce((sum, { to }) => sum + to.text.length, lengthOf(move))
-  return texts + Math.max(effects.length + also.length - 1, 0) * CHARACTERS_OF_AN_EFFECT
-}
-
-function lengthOf(move: Settlement['move']): number {
-  return (move?.text.length ?? 0) + (move?.to === 'finished' ? (move.members?.length ?? 0) : 0)
 }
