@@ -91,7 +91,7 @@ function shardUrls(text: string): string[] {
 function openShards(urls: readonly string[], settings: StoreSettings): Store {
   const stores = urls.map((url) => openOne(url, settings))
   const twice = stores.find(({ url }, i) => stores.findIndex((other) => other.url === url) !== i)
-  if (!twice) return new ShardedStore(stores)
+  if (!twice) return new ShardedStore(stores, settings.warn)
   throw invalidOption(`each shard must be another store, and ${twice.url} is named twice: remove one of them`)
 }
 

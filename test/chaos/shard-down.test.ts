@@ -14,6 +14,13 @@ const MANY = 300
 const SOON_SECONDS = 2
 const HELD = 6
 
+/** Why a shard refuses jobs: its name, the command that begins it and the one that ends it. */
+const REFUSALS = [
+  ['has no memory', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']],
+  ['is a replica', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE']],
+  ['refuses plain pushes', ['ACL', 'SETUSER', 'default', '-lpush'], ['ACL', 'SETUSER', 'default', '+lpush']],
+] as const
+
 onRedis('two shards, one of them in trouble', () => {
   for (const [name, begin, end] of TROUBLES) {
     test.concurrent(`while a shard is ${name} the jobs of the other one run on, and each stored job runs once`, {
@@ -43,6 +50,27 @@ onRedis('two shards, one of them in trouble', () => {
     })
   }
 
+  for (const [name, begin, end] of REFUSALS) {
+    test(`while a shard ${name} plain jobs are pushed to the other one, and to both when it takes jobs again`, async (context) => {
+      const scene = await Scene.make(context)
+      const pushing = scene.push()
+      await scene.runs(MANY)
+      await scene.second.ask(...begin)
+      await promptly(SOON_SECONDS, scene.runs(MANY))
+      const unsure = scene.unsure.length
+      await promptly(SOON_SECONDS, scene.runs(MANY))
+      // Each push was stored, except those that were under way when the connection was dropped.
+      expect([scene.refused, scene.unsure.slice(unsure)]).toEqual([[], []])
+
+      await scene.second.ask(...end)
+      const before = await scene.pushesOn(scene.second)
+      await until(async () => (await scene.pushesOn(scene.second)) > before)
+      scene.isOver = true
+      await pushing
+      await scene.expectOnce()
+    })
+  }
+
   test('while a shard refuses all scripts the jobs of the other one run on, and each stored job runs once', async (context) => {
     const scene = await Scene.make(context)
     await scene.hold()
@@ -52,7 +80,7 @@ onRedis('two shards, one of them in trouble', () => {
     await promptly(SOON_SECONDS, scene.runs(MANY))
     // The jobs of both shards end meanwhile.
     scene.finish()
-    await until(() => scene.refused.length > 0)
+    await until(() => scene.isRefusing())
     await promptly(SOON_SECONDS, scene.runs(MANY))
 
     await scene.second.ask('ACL', 'SETUSER', 'default', '+eval', '+evalsha')
@@ -190,6 +218,12 @@ class Scene {
   /** Resolves when `n` more jobs have run. */
   async runs(n: number): Promise<void> {
     await this.ran.atLeast(this.ran.all.length + n)
+  }
+
+  /** Returns how many pushes of plain jobs a server has carried out. */
+  async pushesOn(server: RedisServer): Promise<number> {
+    const stats = await server.ask('INFO', 'commandstats')
+    return Number(/cmdstat_lpush:calls=(\d+)/.exec(stats.join())?.[1] ?? 0)
   }
 
   /** Pushes jobs that run until `finish` is called, and waits until they run. */

@@ -102,6 +102,29 @@ onPostgres('pushes of each kind', () => {
     await expectRefused(late, 'STORE_UNREACHABLE')
   })
 
+  test('go to another shard while the server is read-only, also from a process that has not written there before', async () => {
+    const { server, store } = await serverOfItsOwn()
+    const shards = () => {
+      const all = openStore([server.url(), 'sqlite::memory:'])
+      onTestFinished(() => all.close())
+      return all
+    }
+    const before = shards()
+    const push = (all: Store) =>
+      all.jobs.push(
+        Array.from({ length: 20 }, (_, n) => toQueue('own', job(n))),
+        NOW,
+      )
+    await push(before)
+    await configure(server, 'default_transaction_read_only', 'on')
+    await until(() => refused(store))
+    const size = async (all: Store) => (await all.jobs.queues(['own']))[0]?.size
+    expect(await push(before)).toEqual([])
+    expect(await size(before)).toBe(40)
+    const after = shards()
+    expect(await push(after)).toEqual([])
+  })
+
   test('throw STORE_UNUSABLE when the server does not accept what they store, as does the tick of a cron entry', async () => {
     const { server, store } = await serverOfItsOwn()
     for (const table of ['ready', 'pack', 'ordered_waiting'])

@@ -1,25 +1,32 @@
 /** Jobs and queues. A queue is on all shards: its jobs are spread by their jids. */
 
 import type { IterationRecord, JobStore, QueueInfo } from '../contract.ts'
+import type { PushShards } from './push-shards.ts'
 import { pushToEach } from './pushes.ts'
 import type { Shards } from './shards.ts'
 
 export class ShardedJobStore implements JobStore {
   readonly #shards: Shards
+  readonly #pushShards: PushShards
   /** No transaction spans several shards. */
   readonly transaction = null
   readonly pushThrough = null
 
-  constructor(shards: Shards) {
+  constructor(shards: Shards, pushShards: PushShards) {
     this.#shards = shards
+    this.#pushShards = pushShards
   }
 
   readonly push: JobStore['push'] = (items, now) =>
     pushToEach(
       this.#shards,
       items,
-      (item) => this.#shards.ofPush(item),
+      (item) => this.#pushShards.of(item),
       (store, some, shard) => this.#shards.checkingLate(shard, store.jobs.push(some, now)),
+      {
+        after: (refusals, item) => this.#pushShards.after(refusals, item),
+        stored: (some, shard, refusals) => this.#pushShards.stored(some, shard, refusals),
+      },
     )
 
   readonly queues: JobStore['queues'] = async (only) => {

@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib'
 import { isUnreachable } from '../../job/errors.ts'
 import { Override } from '../../job/override.ts'
 import { RenewedMap } from '../../job/renewed-map.ts'
-import type { Effect, PushItem, Store } from '../contract.ts'
+import type { Effect, Store } from '../contract.ts'
 import { LATE_MS, outcomesInTime, outcomesUntil } from './in-time.ts'
 import { observed } from './observed-store.ts'
 import { answeredWithin, Reachability } from './reachability.ts'
@@ -40,21 +40,6 @@ export function slotOf(key: string): number {
 export function jidIn(text: string): string {
   const from = text.lastIndexOf('"jid":"')
   return from === -1 ? text : text.slice(from + 7, text.indexOf('"', from + 7))
-}
-
-/**
- * Returns the key whose shard must store a job: that of its batch, its task, its lock or its limit, so that the store
- * changes both in one step. Undefined for any other job.
- */
-function ownKeyOf(item: PushItem): string | undefined {
-  for (const effect of item.effects ?? []) {
-    if (effect.kind === 'batch') return effect.bid
-    if (effect.kind === 'event') return effect.jid
-  }
-  const { unique } = item
-  // A job may have a lock of its jid besides.
-  if (unique) return unique.claims.find(({ key }) => !key.endsWith(unique.jid))?.key ?? unique.jid
-  return item.limit ?? item.once
 }
 
 /** The answer of a shard. */
@@ -110,20 +95,6 @@ export class Shards {
   /** Returns the shard of a key. */
   of(key: string): Shard {
     return this.at(Math.floor((slotOf(key) * this.all.length) / SLOTS))
-  }
-
-  /**
-   * Returns the shard to which a job is pushed: that of its key (`ownKeyOf`), else that of its jid. While the shard of
-   * its jid can't be reached, it is one of the others.
-   */
-  ofPush(item: PushItem): Shard {
-    const home = ownKeyOf(item)
-    if (home !== undefined) return this.of(home)
-    const jid = jidIn(item.text)
-    const own = this.of(jid)
-    if (own.reachability.isReachable) return own
-    const others = this.reachableNow
-    return others[slotOf(jid) % others.length] ?? own
   }
 
   /** Returns the shard from which a worker of this process fetched the job, else the shard of its jid. */

@@ -9,6 +9,7 @@ import { ShardedJobStore } from './jobs.ts'
 import { ShardedLimitStore } from './limits.ts'
 import { ShardedMetricStore } from './metrics.ts'
 import { ShardedOrderedStore } from './ordered.ts'
+import { PushShards } from './push-shards.ts'
 import { ShardedResultStore } from './results.ts'
 import { ShardedSearchStore } from './search.ts'
 import { Shards } from './shards.ts'
@@ -24,7 +25,7 @@ import { ShardedWorkerStore } from './workers.ts'
  * the jobs of a lock, an ordered queue, a cron entry, the slots of a limit. All other jobs are spread by their jids.
  *
  * While a shard can't be reached, calls to it fail at once, workers run the jobs of the others, and jobs without such a
- * name are pushed to the others.
+ * name are pushed to the others; also while a shard refuses to store jobs.
  */
 export class ShardedStore implements Store {
   readonly shardUrls: readonly string[]
@@ -48,8 +49,11 @@ export class ShardedStore implements Store {
   readonly transfers: ShardedTransferStore
   readonly #shards: Shards
 
-  /** @param stores at least two, always the same ones in the same order */
-  constructor(stores: readonly Store[]) {
+  /**
+   * @param stores at least two, always the same ones in the same order
+   * @param warn logs that a shard refuses jobs
+   */
+  constructor(stores: readonly Store[], warn?: (message: string) => void) {
     const shards = new Shards(stores)
     this.#shards = shards
     const slots = new Slots(shards)
@@ -57,7 +61,7 @@ export class ShardedStore implements Store {
     this.shardUrls = stores.map(({ url }) => url)
     this.url = this.shardUrls.join(' ')
     this.maxConcurrentCalls = Math.max(...stores.map(({ maxConcurrentCalls }) => maxConcurrentCalls))
-    this.jobs = new ShardedJobStore(shards)
+    this.jobs = new ShardedJobStore(shards, new PushShards(shards, warn))
     this.jobSets = new ShardedJobSetStore(shards)
     this.search = new ShardedSearchStore(shards)
     this.cancellations = new ShardedCancellationStore(shards)

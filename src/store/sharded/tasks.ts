@@ -54,7 +54,7 @@ export class ShardedTaskStore implements TaskStore {
         await tasks.pushTracked(some, now)
         return []
       },
-      ({ item }) => item,
+      { itemOf: ({ item }) => item },
     )
   }
 

@@ -34,7 +34,14 @@ export function full(path: string, cause: unknown): HighkiqError {
 }
 
 export function unusable(path: string, code: number | undefined, cause: unknown): HighkiqError {
-  return new HighkiqError('STORE_UNUSABLE', `${path}: ${advice(path, code, cause)}`, undefined, { cause })
+  // A COMMIT whose fsync failed is in the log, from which it is restored if all processes are killed now.
+  const details = code === 10 ? { sent: true } : undefined
+  return new HighkiqError('STORE_UNUSABLE', `${path}: ${advice(path, code, cause)}`, details, { cause })
+}
+
+/** Returns whether what a write should have stored may be there all the same. */
+export function maybeDone({ details }: HighkiqError): boolean {
+  return details?.sent === true
 }
 
 /** Returns an error of a push as one that says so. The transaction was rolled back, so nothing of it is stored. */

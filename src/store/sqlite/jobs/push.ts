@@ -5,7 +5,7 @@ import { inSteps, type PushStep } from '../../../job/push-steps.ts'
 import { queueFull } from '../../../job/queue-full.ts'
 import { hasOnlyRecords, NOTHING_REFUSED, ONCE_SECONDS, type PushItem, type RefusedPush } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
-import { explainPush } from '../file/errors.ts'
+import { explainPush, maybeDone } from '../file/errors.ts'
 import { ANSWER_SECONDS, type StoreFile } from '../file/store-file.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import { Queues } from '../queues/queues.ts'
@@ -29,7 +29,7 @@ export async function pushInChunks<Item>(
     const put = () => file.write((db) => push(db, chunk), ANSWER_SECONDS)
     steps.push({ items: chunk.map(itemOf), put })
   }
-  return inSteps(steps, { explain: (thrown) => explainPush(file.options.path, thrown) })
+  return inSteps(steps, { maybeDone, explain: (thrown) => explainPush(file.options.path, thrown) })
 }
 
 /**
