@@ -50,8 +50,8 @@ describe.concurrent('highkiq import', () => {
     folder.write({ 'jobs.mjs': JOBS, 'products.csv': products(300) })
     const args = ['import', 'products.csv', '--job', 'ImportProduct', '-r', 'jobs.mjs', '--work', '--max-failures', '2']
     const { code, stdout, stderr } = await folder.run(args)
-    expect(stderr).toMatch(/ · paused: \d+ of the first \d+ rows were rejected: more than allowed · /)
-    const [, id = ''] = /^task ([0-9a-f]{16}): paused \(\d+ of the first \d+ rows were rejected/m.exec(stdout) ?? []
+    expect(stderr).toMatch(/ · paused: too many rows were rejected: \d+ of \d+ so far · /)
+    const [, id = ''] = /^task ([0-9a-f]{16}): paused \(too many rows were rejected: \d+ of \d+/m.exec(stdout) ?? []
     const goOn = `to resume: highkiq task set ${id} --max-failures all -r jobs.mjs, then highkiq task resume ${id} -r jobs.mjs\n`
     expect(stdout).toContain(goOn)
     expect(code).toBe(1)
@@ -63,7 +63,7 @@ describe.concurrent('highkiq import', () => {
     folder.write({ 'jobs.mjs': CHECKED, 'products.csv': products(40) })
     const args = ['import', 'products.csv', '--job', 'Checked', '-r', 'jobs.mjs', '--task-concurrency', '2']
     const { code, stdout } = await folder.run([...args, '--max-failures', '5%', '--work'])
-    expect(stdout).toContain('4 of the first 40 rows were rejected')
+    expect(stdout).toContain('too many rows were rejected: 4 of 40 so far')
     expect(stdout).toMatch(/^to resume: highkiq task set [0-9a-f]{16} --max-failures all .*then highkiq task resume /m)
     expect(code).toBe(1)
     // A tenth of them may be.
@@ -435,7 +435,7 @@ describe.concurrent('how a file is read', () => {
     })
     expect(ended.code).toBe(3)
     const shown = await folder.run(['task', 'show', first.stdout.trim()])
-    expect(shown.stdout).toMatch(/^state +cancelled: 3 of the first 3 rows were rejected/m)
+    expect(shown.stdout).toMatch(/^state +cancelled: too many rows were rejected: 3 of 3 so far/m)
 
     const cut = await folder.run(['import', 'cut.csv', ...about, '--no-wait'])
     const [, id = ''] = /in task (\w{16})/.exec(cut.stderr) ?? []
@@ -515,7 +515,7 @@ describe.concurrent('highkiq task', () => {
     const show = async () => (await folder.run(['task', 'show', id])).stdout
     await until(async () => /^state +paused/m.test(await show()))
     const paused = await show()
-    expect(paused).toMatch(/^state +paused: 2 of the first 2 rows were rejected: more than allowed$/m)
+    expect(paused).toMatch(/^state +paused: too many rows were rejected: 2 of 2 so far$/m)
     expect(paused).toMatch(/^window +1 row in the queue or running at once$/m)
     expect(paused).toMatch(/^max failures +1 row, then the task pauses$/m)
     expect(paused).toContain(`to resume: highkiq task set ${id} --max-failures all, then highkiq task resume ${id}`)

@@ -91,7 +91,7 @@ test('alert: a task paused because it has too many failures', async () => {
   await byHand.pause()
   await app.work()
   await until(async () => (await task.status())?.state === 'paused')
-  const reason = '2 of the first 2 rows were rejected: more than allowed'
+  const reason = 'too many rows were rejected: 2 of 2 so far'
   const cause = { code: 'too-many-failures', params: { rejected: 2, ended: 2 } }
   expect(await alerts(app)).toEqual([
     { kind: 'task-paused', level: 'failed', task: task.id, name: 'autumn', reason, cause },

@@ -95,14 +95,14 @@ test('an ended task refuses actions, and a task above maxFailures says why it wi
   const paused = async () => (await call('GET', path)).body.state === 'paused'
   await until(paused)
   expect((await call('GET', path)).body).toMatchObject({
-    reason: '2 of the first 2 rows were rejected: more than allowed',
+    reason: 'too many rows were rejected: 2 of 2 so far',
     cause: { code: 'too-many-failures', params: { rejected: 2, ended: 2 } },
     window: 1,
     maxFailures: 1,
     onMaxFailures: 'pause',
   })
   const page = await handle(new Request(`http://localhost:7433${await link({ id })}`))
-  expect(await page.text()).toContain('Paused: 2 of the first 2 rows were rejected: more than allowed.')
+  expect(await page.text()).toContain('Paused: too many rows were rejected: 2 of 2 so far.')
   const resumed = await call('POST', `${path}/resume`)
   expect([resumed.status, resumed.body.hint]).toEqual([
     200,

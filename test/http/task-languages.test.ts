@@ -47,9 +47,9 @@ test('the submitter reads in the own language why a task is paused, and no class
     const request = new Request(`http://localhost:7433/tasks/${task.id}?token=${token}&lang=${lang}`)
     return (await handle(request, { remote: '127.0.0.1' })).text()
   }
-  expect(await page('en')).toContain('Paused: 1 of the first 1 rows were rejected: more than allowed.')
-  expect(await page('ru')).toContain('Пауза: отклонено строк: 1 из первых 1, больше допустимого.')
-  expect(await page('zh')).toContain('1 行中有 1 行被拒绝')
+  expect(await page('en')).toContain('Paused: too many rows were rejected: 1 of 1 so far.')
+  expect(await page('ru')).toContain('Пауза: отклонено слишком много строк: пока 1 из 1.')
+  expect(await page('zh')).toContain('被拒绝的行过多：目前 1 行中有 1 行')
   await task.set({ name: 'spring.csv' })
   expect(await page('en')).not.toMatch(/>Row</)
 })

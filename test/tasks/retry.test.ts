@@ -339,7 +339,7 @@ test('a task beyond maxFailures whose rows have all ended is done, and its retry
   })
   const task = await hq.tasks.create(Row, rows(2), { maxFailures: 0, window: 2 })
   await work()
-  const reason = '2 of the first 2 rows were rejected: more than allowed'
+  const reason = 'too many rows were rejected: 2 of 2 so far'
   expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', reason, counts: { failed: 2 } })
   strict = false
   await task.retry()

@@ -22,7 +22,7 @@ export const en = {
   'alerts.task-stands-still': 'Task “{name}” makes no progress',
   'alerts.task-stands-still.what': 'No row has ended for {minutes} min',
   'alerts.task-paused': 'Task “{name}” is paused',
-  'alerts.task-paused.what': '{rejected} of the first {ended} rows were rejected: more than allowed',
+  'alerts.task-paused.what': 'too many rows were rejected: {rejected} of {ended} so far',
   'alerts.ordered-silent': 'Shard {shard} of {queue} has no owner',
   'alerts.ordered-silent.what': 'It lags {time}',
   'alerts.no-process': 'No worker is running',

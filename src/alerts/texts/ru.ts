@@ -27,7 +27,7 @@ export const ru: Record<keyof typeof en, Phrase> = {
   'alerts.task-stands-still': 'Задача «{name}» стоит',
   'alerts.task-stands-still.what': '{minutes} мин не завершилось ни одной строки',
   'alerts.task-paused': 'Задача «{name}» приостановилась',
-  'alerts.task-paused.what': 'отклонено строк: {rejected} из первых {ended}, больше допустимого',
+  'alerts.task-paused.what': 'отклонено слишком много строк: пока {rejected} из {ended}',
   'alerts.ordered-silent': 'У шарда {shard} очереди {queue} нет владельца',
   'alerts.ordered-silent.what': 'Отстаёт на {time}',
   'alerts.no-process': 'Нет ни одного рабочего процесса',

@@ -17,7 +17,7 @@ export const zh: Record<keyof typeof en, Phrase> = {
   'alerts.task-stands-still': '任务“{name}”停滞',
   'alerts.task-stands-still.what': '{minutes} 分钟内没有行结束',
   'alerts.task-paused': '任务“{name}”已暂停',
-  'alerts.task-paused.what': '前 {ended} 行中有 {rejected} 行被拒绝：超出允许的数量',
+  'alerts.task-paused.what': '被拒绝的行过多：目前 {ended} 行中有 {rejected} 行',
   'alerts.ordered-silent': '{queue} 的分片 {shard} 没有所有者',
   'alerts.ordered-silent.what': '已滞后 {time}',
   'alerts.no-process': '没有运行中的工作进程',

@@ -100,8 +100,7 @@ export const FINDING_TEXTS = {
   'task-still.advice': 'See it with {command}, and whether a worker serves its queue {queue}',
   'task-paused': 'task {id} ({name}) is paused: {reason}',
   'task-paused.advice': '{command} says how to resume it',
-  'task-paused-by-failures':
-    'task {id} ({name}) is paused: {rejected} of the first {ended} rows were rejected: more than allowed',
+  'task-paused-by-failures': 'task {id} ({name}) is paused: too many rows were rejected: {rejected} of {ended} so far',
   'task-paused-by-failures.advice': '{command} says how to resume it',
   'tasks-ok': '{n} running, none without progress',
   'shard-unserved':

@@ -39,7 +39,7 @@ export const en = {
     'deferred-timeout': 'error: no other system ended the row in time',
     dead: 'error: the job of this row is in the dead set, and how it ended was not recorded',
     'ran-elsewhere': 'error: the job of this row is gone, and its start was not recorded: whether it ran is unknown',
-    'too-many-failures': '{rejected} of the first {ended} rows were rejected: more than allowed',
+    'too-many-failures': 'too many rows were rejected: {rejected} of {ended} so far',
     dropped: '({messages} messages are not kept)',
     formula: '{field}: its formula has no result ({result})',
     unsaved: '{field}: its formula has no result (the file does not hold it: open and save it in Excel)',

@@ -40,7 +40,7 @@ export const zh: TaskTexts = {
     'deferred-timeout': '错误：其他系统未按时结束该行',
     dead: '错误：该行的作业在死亡集合中，没有记录它如何结束',
     'ran-elsewhere': '错误：该行的作业已不存在，也没有记录它的开始：不知道是否已运行',
-    'too-many-failures': '前 {ended} 行中有 {rejected} 行被拒绝：超出允许的数量',
+    'too-many-failures': '被拒绝的行过多：目前 {ended} 行中有 {rejected} 行',
     dropped: '（{messages} 条消息未保留）',
     formula: '{field}：公式没有结果（{result}）',
     unsaved: '{field}：公式没有结果（文件中没有保存结果：请在 Excel 中打开并保存）',
