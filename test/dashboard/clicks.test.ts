@@ -3,6 +3,7 @@
 import { BusinessFailure } from 'highkiq'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
+import { gate } from '../engine/bench.ts'
 import { inBrowser } from './browser.ts'
 import { countingClicks } from './clicking.ts'
 
@@ -109,6 +110,24 @@ inBrowser('clicks', (open) => {
     await page.getByText('The task is resumed', { exact: true }).waitFor()
     expect(await state()).toBe('running')
     expect(await clicks()).toBe(1)
+  })
+
+  test('two quick clicks lower the concurrent rows of a task by two steps', async () => {
+    const { page, hq, go } = await open('/')
+    const job = hq.job('ImportProduct', async (_ctx, _n: number) => {})
+    const task = await hq.tasks.create(job, [[1]], { concurrency: 20 })
+    await go(`/tasks/${task.id}`)
+    const rows = page.getByRole('group', { name: 'Concurrent rows' })
+    const sending = gate()
+    await page.route(`**/api/v1/tasks/${task.id}`, async (route) => {
+      if (route.request().method() === 'PATCH') await sending.opened
+      await route.continue()
+    })
+    await rows.getByRole('button', { name: 'Less' }).click()
+    await rows.getByRole('button', { name: 'Less' }).click()
+    await rows.getByText('5', { exact: true }).waitFor()
+    sending.open()
+    await expect.poll(async () => (await task.status())?.window).toBe(5)
   })
 
   test('two clicks show why a queue is slow: its classes, since when, its processes, and its longest job', async () => {

@@ -1,5 +1,6 @@
 /** The limits of a task that can be changed while it runs; changes take effect at once. */
 
+import { useRef, useState } from 'preact/hooks'
 import { sendRequest } from '../../api/client.ts'
 import type { TaskStatus } from '../../api/types.ts'
 import { Icon } from '../../components/icon.tsx'
@@ -22,7 +23,6 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
     await reportOutcome(sendRequest('PATCH', `/tasks/${id}`, settings), () => t('task.changed'))
     await reload()
   }
-  const tolerated = typeof maxFailures === 'number' ? number(maxFailures) : (maxFailures ?? t('task.anyNumber'))
   const ended = task.total - counts.enqueued - counts.working
   return (
     <section class="panel">
@@ -35,11 +35,11 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
           <span id="at-once">{t('task.rowsAtOnce')}</span>
           <Stepper
             label="at-once"
-            shown={number(window)}
+            value={window}
             isOff={isOff}
-            less={[...STEPS].reverse().find((step) => step < window)}
-            more={STEPS.find((step) => step > window)}
-            onSet={(rows) => void set({ window: rows })}
+            textOf={number}
+            around={aroundRows}
+            onSet={(rows) => set({ window: rows })}
           />
           <p>{t('task.nowRows', { working: counts.working, queued: counts.enqueued - backlog, backlog })}</p>
         </div>
@@ -47,10 +47,13 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
           <span id="tolerance">{t('task.stopWhen')}</span>
           <Stepper
             label="tolerance"
-            shown={tolerated}
+            value={maxFailures}
             isOff={isOff}
-            {...around(maxFailures)}
-            onSet={(value) => void set({ maxFailures: value })}
+            textOf={(tolerated) =>
+              typeof tolerated === 'number' ? number(tolerated) : (tolerated ?? t('task.anyNumber'))
+            }
+            around={aroundTolerated}
+            onSet={(tolerated) => set({ maxFailures: tolerated })}
           />
           <p>
             {t(maxFailures === null || isOver ? 'task.onMaxFailures.never' : `task.onMaxFailures.${onMaxFailures}`, {
@@ -70,14 +73,18 @@ export function Control({ task, reload }: { task: TaskStatus; reload(): Promise<
   )
 }
 
-/**
- * Returns the next limit below and above: counts follow counts, shares follow shares; above the last step there is no
- * limit.
- */
-function around(tolerated: number | string | null): {
-  less: number | string | undefined
-  more: number | string | null | undefined
-} {
+/** The values next to one; undefined at the end of the range. */
+interface Around<Value> {
+  less: Value | undefined
+  more: Value | undefined
+}
+
+function aroundRows(rows: number): Around<number> {
+  return { less: [...STEPS].reverse().find((step) => step < rows), more: STEPS.find((step) => step > rows) }
+}
+
+/** Counts follow counts, and shares follow shares; above the last step there is no limit. */
+function aroundTolerated(tolerated: number | string | null): Around<number | string | null> {
   const isCount = typeof tolerated === 'number'
   const value = tolerated === null ? Number.POSITIVE_INFINITY : Number.parseFloat(String(tolerated))
   const steps = isCount ? COUNTS : SHARES
@@ -88,15 +95,31 @@ function around(tolerated: number | string | null): {
 
 interface StepperProps<Value> {
   label: string
-  shown: string
+  value: Value
   isOff: boolean
-  /** undefined at the end of the range. */
-  less: Value | undefined
-  more: Value | undefined
-  onSet(value: Value): void
+  textOf(value: Value): string
+  around(value: Value): Around<Value>
+  onSet(value: Value): Promise<void>
 }
 
-function Stepper<Value>({ label, shown, isOff, less, more, onSet }: StepperProps<Value>) {
+function Stepper<Value>({ label, value, isOff, textOf, around, onSet }: StepperProps<Value>) {
+  // A click while a value is being sent goes on from that value. The last chosen value is sent next.
+  const last = useRef<{ value: Value }>(undefined)
+  const [chosen, setChosen] = useState<{ value: Value }>()
+  const shown = chosen ? chosen.value : value
+  const { less, more } = around(shown)
+  const choose = async (next: Value) => {
+    const isSending = last.current !== undefined
+    last.current = { value: next }
+    setChosen(last.current)
+    if (isSending) return
+    for (let sent: { value: Value } | undefined; sent !== last.current; ) {
+      sent = last.current
+      await onSet(sent.value)
+    }
+    last.current = undefined
+    setChosen(undefined)
+  }
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset can't be laid out as a row of buttons
     <span class="step" role="group" aria-labelledby={label}>
@@ -104,16 +127,16 @@ function Stepper<Value>({ label, shown, isOff, less, more, onSet }: StepperProps
         type="button"
         aria-label={t('task.less')}
         disabled={isOff || less === undefined}
-        onClick={() => less !== undefined && onSet(less)}
+        onClick={() => less !== undefined && void choose(less)}
       >
         <Icon name="minus" />
       </button>
-      <output>{shown}</output>
+      <output>{textOf(shown)}</output>
       <button
         type="button"
         aria-label={t('task.more')}
         disabled={isOff || more === undefined}
-        onClick={() => more !== undefined && onSet(more)}
+        onClick={() => more !== undefined && void choose(more)}
       >
         <Icon name="plus" />
       </button>
