@@ -53,6 +53,17 @@ inBrowser('the jobs of all states', (open) => {
     expect(await barriers(page)).toEqual([])
   })
 
+  test('on a phone the first job is in view, and one click shows the other filters', async () => {
+    const { page } = await open('/jobs?state=finished,dead', { before: furnish, viewport: { width: 390, height: 844 } })
+    await expect.poll(() => rowsOf(page).count(), SOON).toBe(2)
+    const inView = '(({ top, bottom }) => top >= 0 && bottom <= innerHeight)'
+    expect(await page.evaluate(`${inView}(document.querySelector('tbody tr').getBoundingClientRect())`)).toBe(true)
+    await button(page, 'class').waitFor({ state: 'hidden' })
+    await button(page, 'More filters').click()
+    await add(page, 'class', 'Nobody')
+    await expect.poll(() => params(page).get('class')).toBe('Nobody')
+  })
+
   test('states, filters and counts narrow the list, and an action applies to all that match', async () => {
     const { page, hq } = await open('/jobs', { before: furnish })
     await expect.poll(() => rowsOf(page).count(), SOON).toBe(5)

@@ -1,5 +1,6 @@
 /** Searches a list: a text field, and filters as chips. The address holds their values. */
 
+import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../i18n/index.ts'
 import { type Change, useQuery } from '../live/use-query.ts'
@@ -56,6 +57,20 @@ export function Chip({ name, label, value: shown }: { name: string; label: strin
         <Icon name="x" />
       </button>
     </span>
+  )
+}
+
+/** Filters to add. On a narrow screen they are behind a button. */
+export function AddChips({ children }: { children: ComponentChildren }) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <button type="button" class="chip add only-s" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+        <Icon name="plus" />
+        {t('jobs.more')}
+      </button>
+      <span class={isOpen ? 'chips' : 'chips hide-s'}>{children}</span>
+    </>
   )
 }
 

@@ -1,12 +1,15 @@
 /** The states with their counts, and the filters as chips. */
 
+import { useEffect, useRef } from 'preact/hooks'
 import type { JobCounts, SearchedState } from '../../api/types.ts'
-import { AddChip, Chip, FROM_THE_START, Search } from '../../components/search.tsx'
+import { AddChip, AddChips, Chip, FROM_THE_START, Search } from '../../components/search.tsx'
 import { short } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
 import { useQueueNames } from '../../live/queues.ts'
 import { useQuery } from '../../live/use-query.ts'
 import { argumentOf, filterIn, LABELS, labelOf, metaOf, STATES, statesIn, timeOf } from './filter.ts'
+
+const NEAREST = { block: 'nearest', inline: 'nearest' } as const
 
 /** Each state is a button that narrows the list. */
 export function States({ counts }: { counts: JobCounts | undefined }) {
@@ -16,9 +19,12 @@ export function States({ counts }: { counts: JobCounts | undefined }) {
     const then = chosen.includes(state) ? chosen.filter((one) => one !== state) : [...chosen, state]
     change({ state: then.join(','), job: null, ...FROM_THE_START })
   }
+  const row = useRef<HTMLDivElement>(null)
+  // On a narrow screen the row scrolls, so a chosen state may be outside of the view.
+  useEffect(() => row.current?.querySelector('[aria-pressed=true]')?.scrollIntoView(NEAREST), [])
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset would have a border and a legend
-    <div class="tools first" role="group" aria-label={t('jobs.states')}>
+    <div ref={row} class="tools first states" role="group" aria-label={t('jobs.states')}>
       {(Object.keys(STATES) as SearchedState[]).map((state) => {
         const count = counts?.items.find((one) => one.state === state)
         return (
@@ -56,23 +62,25 @@ export function Filters() {
         const [label, shown] = labelOf(name, value)
         return <Chip key={name} name={name} label={label} value={shown} />
       })}
-      <AddChip name="args" label={t('jobs.filter.args')} hint={t('jobs.hint.args')} changeOf={argumentOf} />
-      {ADDED.map((name) => (
-        <AddChip key={name} name={name} label={t(LABELS[name])} known={known[name] ?? []} />
-      ))}
-      <AddChip name="meta" label={t('jobs.filter.meta')} hint={t('tasks.metaHint')} changeOf={metaOf} />
-      {(['from', 'until'] as const).map((name) => (
-        <AddChip
-          key={name}
-          name={name}
-          label={t(LABELS[name])}
-          hint={t('jobs.hint.time')}
-          changeOf={(text) => {
-            const time = timeOf(text)
-            return time === undefined ? undefined : { [name]: time }
-          }}
-        />
-      ))}
+      <AddChips>
+        <AddChip name="args" label={t('jobs.filter.args')} hint={t('jobs.hint.args')} changeOf={argumentOf} />
+        {ADDED.map((name) => (
+          <AddChip key={name} name={name} label={t(LABELS[name])} known={known[name] ?? []} />
+        ))}
+        <AddChip name="meta" label={t('jobs.filter.meta')} hint={t('tasks.metaHint')} changeOf={metaOf} />
+        {(['from', 'until'] as const).map((name) => (
+          <AddChip
+            key={name}
+            name={name}
+            label={t(LABELS[name])}
+            hint={t('jobs.hint.time')}
+            changeOf={(text) => {
+              const time = timeOf(text)
+              return time === undefined ? undefined : { [name]: time }
+            }}
+          />
+        ))}
+      </AddChips>
     </div>
   )
 }
