@@ -266,8 +266,9 @@ inBrowser('everywhere', (open) => {
     await page.keyboard.press('?')
     await page.getByRole('heading', { name: 'Keys' }).waitFor()
     const dialog = page.getByRole('dialog', { name: 'Keys' })
-    // The list begins at its top, also where it is longer than the window.
-    expect(await page.evaluate('document.querySelector("dialog[open]").scrollTop')).toBe(0)
+    // A wide window shows the whole list.
+    const hidden = '(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)'
+    expect(await page.evaluate(`${hidden}(document.querySelector('dialog[open]'))`)).toBe(0)
     const keys = dialog.locator('kbd')
     const goes = (await keys.allTextContents()).filter((text) => text.startsWith('g '))
     expect(new Set(goes).size).toBe(PAGES.length)

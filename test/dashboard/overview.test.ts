@@ -107,7 +107,7 @@ inBrowser('overview', (open) => {
     })
     const { page } = t
     const sub = page.locator('.stat', { has: page.getByText('Dead', { exact: true }) }).locator('.sub')
-    await expect.poll(() => sub.textContent()).toMatch(/^\+1 · 3\d min/)
+    await expect.poll(() => sub.textContent()).toMatch(/^\+1 since \d\d:\d\d$/)
     await page.getByText(/^0 since /).waitFor()
     const spark = page.locator('.stat', { has: page.getByText('Enqueued', { exact: true }) }).locator('svg.spark')
     await expect.poll(() => spark.count()).toBe(1)

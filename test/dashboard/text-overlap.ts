@@ -1,4 +1,4 @@
-/** Finds texts of a page that cover each other, or that are cut off without an ellipsis. */
+/** Finds texts of a page that cover each other, that are cut off without an ellipsis, or that stand at the edge of a table. */
 
 import type { Page } from 'playwright-core'
 
@@ -69,6 +69,11 @@ const FIND = `(() => {
       const wide = Math.min(one.box.right, other.box.right) - Math.max(one.box.left, other.box.left)
       if (wide > 1.5) faults.push(said(one.node.data) + ' over ' + said(other.node.data))
     }
+  }
+  for (const row of document.querySelectorAll('.list tr')) {
+    const cells = [...row.children].filter((cell) => cell.checkVisibility()).map((cell) => getComputedStyle(cell))
+    if (parseFloat(cells[0]?.paddingLeft) < 16) faults.push('at the left edge: ' + said(row.textContent))
+    if (parseFloat(cells.at(-1)?.paddingRight) < 16) faults.push('at the right edge: ' + said(row.textContent))
   }
   return [...new Set(faults)]
 })()`

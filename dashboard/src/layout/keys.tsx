@@ -97,9 +97,9 @@ function List() {
   }, [])
   const close = () => keysShown(false)
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby="keys-title" onClose={close}>
+    <dialog ref={dialog} class="dialog wide" aria-labelledby="keys-title" onClose={close}>
       <h2 id="keys-title">{t('keys.title')}</h2>
-      <ul>
+      <ul class="keys">
         {[...LIST, ...LINKS.flat().map(({ key, title }) => [`g ${key}`, title] as const)].map(([keys, word]) => (
           <li key={keys}>
             {t(word)}

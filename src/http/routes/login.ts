@@ -3,7 +3,7 @@
 import type { HighkiqError } from '../../job/errors.ts'
 import { checkOrigin, cookieName } from '../access/access.ts'
 import { readText } from '../server/body.ts'
-import { escaped, HTML, htmlPage, plainPage } from '../server/html-page.ts'
+import { escaped, HTML, htmlPage, LOGO, plainPage } from '../server/html-page.ts'
 import { text } from '../server/parameter.ts'
 import { type Call, get, post, type Route } from '../server/route.ts'
 import { type Viewer, viewerOf, type Word } from '../server/viewer.ts'
@@ -103,7 +103,8 @@ function loginPage(
   { status = 200, isWrong = false, wait, headers = new Headers() }: Shown = {},
 ): Response {
   const phrase = (word: Word) => escaped(viewer.say(word))
-  const body = `<main class="sub-page"><h1>${phrase('login')}</h1>
+  const body = `<main class="sub-page"><div class="sub-top"><span class="brand">${LOGO}</span></div>
+<h1>${phrase('login')}</h1>
 <form class="card login" method="post" action="${escaped(base)}/login"><div class="in">
 <label for="token">${phrase('login.token')}</label>
 <p class="muted small">${phrase('login.which')}</p>

@@ -5,6 +5,8 @@ import type { Viewer } from './viewer.ts'
 
 export const HTML = 'text/html; charset=utf-8'
 
+export const LOGO = `<svg viewBox="0 0 24 24" aria-hidden="true"><rect width="24" height="24" rx="6" class="ground"/><path d="M8 18.5V5.5M8 14l8.5-8M11.2 11l4.3 7.5" fill="none" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/></svg>`
+
 interface PageOptions {
   /** HTML */
   head?: string

@@ -51,8 +51,6 @@ export const SYMBOLS = `<svg width="0" height="0" class="defs" aria-hidden="true
 <symbol id="s-cancelled" viewBox="0 0 14 14"><circle cx="7" cy="7" r="5.25" fill="none" stroke="currentColor" stroke-width="1.5"/><path d="M3.4 10.6 10.6 3.4" stroke="currentColor" stroke-width="1.5"/></symbol>
 </svg>`
 
-export const LOGO = `<svg viewBox="0 0 24 24" aria-hidden="true"><rect width="24" height="24" rx="6" class="ground"/><path d="M8 18.5V5.5M8 14l8.5-8M11.2 11l4.3 7.5" fill="none" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/></svg>`
-
 export function icon(name: string): string {
   return `<svg class="i" aria-hidden="true"><use href="#i-${name}"/></svg>`
 }

@@ -7,10 +7,10 @@ import { metaOf } from '../../tasks/meta.ts'
 import type { FileFormat } from '../../tasks/spreadsheet/format.ts'
 import { isOver, type TaskStatus } from '../../tasks/task.ts'
 import { statusWithoutMeta } from '../routes/tasks/queries.ts'
-import { escaped, htmlPage, pageAnswer } from '../server/html-page.ts'
+import { escaped, htmlPage, LOGO, pageAnswer } from '../server/html-page.ts'
 import type { Call } from '../server/route.ts'
 import { scriptPhrases, type Viewer, viewerOf } from '../server/viewer.ts'
-import { data, fresh, icon, LOGO, languages, phrase, readable, SYMBOLS } from './html.ts'
+import { data, fresh, icon, languages, phrase, readable, SYMBOLS } from './html.ts'
 import { type Group, groupsOf } from './reasons.ts'
 import {
   correctSection,

@@ -3,11 +3,11 @@
 import { codeOf } from '../../job/errors.ts'
 import type { TaskStatus } from '../../tasks/task.ts'
 import { tokenOf } from '../access/access.ts'
-import { escaped, htmlPage, pageAnswer } from '../server/html-page.ts'
+import { escaped, htmlPage, LOGO, pageAnswer } from '../server/html-page.ts'
 import { membersIn } from '../server/parameter.ts'
 import type { Call } from '../server/route.ts'
 import { type Viewer, viewerOf } from '../server/viewer.ts'
-import { data, LOGO, languages, phrase } from './html.ts'
+import { data, languages, phrase } from './html.ts'
 import { leftOf } from './sections.ts'
 
 const NAME = 200

@@ -21,7 +21,7 @@ export const overview = {
   'overview.perSecond': '/s',
   'overview.ofSlots': 'of {n}',
   'overview.processed': '{n} in total',
-  'overview.processedSince': '{n} since {at}',
+  'overview.since': '{n} since {at}',
   'overview.errorShareSince': '{share} of ended jobs since {at}',
   'overview.errorShare': '{share} of ended jobs',
   'overview.backlog': 'and {n} in task backlogs',

@@ -22,7 +22,7 @@ export const overview: TextsOf<typeof english> = {
   'overview.perSecond': '/с',
   'overview.ofSlots': 'из {n}',
   'overview.processed': '{n} за всё время',
-  'overview.processedSince': '{n} с {at}',
+  'overview.since': '{n} с {at}',
   'overview.errorShareSince': '{share} завершившихся с {at}',
   'overview.errorShare': '{share} завершившихся',
   'overview.backlog': 'и {n} ещё в задачах',

@@ -22,7 +22,7 @@ export const overview: TextsOf<typeof english> = {
   'overview.perSecond': '/秒',
   'overview.ofSlots': '/ {n}',
   'overview.processed': '累计 {n}',
-  'overview.processedSince': '自 {at} 起 {n}',
+  'overview.since': '自 {at} 起 {n}',
   'overview.errorShareSince': '自 {at} 起占已结束的 {share}',
   'overview.errorShare': '占已结束的 {share}',
   'overview.backlog': '另有 {n} 在任务积压中',

@@ -75,7 +75,7 @@ function columns(reload: () => Promise<void>): Column<Batch>[] {
       class: 'max',
       cell: ({ bid, description, state, waiting }) => (
         <>
-          <span class="row">
+          <span class="row wraps">
             <a class="link cut" href={at(`/batches/${bid}`)}>
               <bdi>{description ?? bid}</bdi>
             </a>

@@ -63,7 +63,7 @@ function columns(reload: () => Promise<void>): Column<Limit>[] {
       cell: ({ kind, name, position, key, set, code }) => (
         <>
           <span class="row wraps">
-            <bdi class="cut">{limitName({ kind, name, position })}</bdi>
+            <bdi class="whole">{limitName({ kind, name, position })}</bdi>
             {set && (
               <span
                 class="tag"

@@ -5,7 +5,7 @@ import { at } from '../../base.ts'
 import { OfSlots } from '../../components/slots.tsx'
 import { Tile, Tiles, trendOf } from '../../components/tile.tsx'
 import { number, rate, share } from '../../format/number.ts'
-import { clock, duration, serverNow } from '../../format/time.ts'
+import { clock } from '../../format/time.ts'
 import { t } from '../../i18n/index.ts'
 
 interface FiguresProps {
@@ -38,7 +38,7 @@ export function Figures({ now, gauges, throughput }: FiguresProps) {
         href={at('/metrics')}
       >
         {isSince
-          ? t('overview.processedSince', { n: processed - failed, at: clock(first.takenAt) })
+          ? t('overview.since', { n: processed - failed, at: clock(first.takenAt) })
           : t('overview.processed', { n: stats.processed - stats.failed })}
       </Tile>
       <Tile
@@ -97,15 +97,10 @@ export function Figures({ now, gauges, throughput }: FiguresProps) {
   )
 }
 
-/** "+3,902 · 22 min" since a stored figure. */
+/** "+3,902 since 09:20": since a stored figure. */
 function growth(since: string, before: number, n: number) {
   if (n === before) return ' '
   const more = n - before
-  const seconds = (serverNow() - Date.parse(since)) / 1000
-  return (
-    <>
-      <span class={more > 0 ? 'up' : ''}>{`${more > 0 ? '+' : '−'}${number(Math.abs(more))}`}</span> ·{' '}
-      {duration(seconds)}
-    </>
-  )
+  const signed = `${more > 0 ? '+' : '−'}${number(Math.abs(more))}`
+  return <span class={more > 0 ? 'up' : ''}>{t('overview.since', { n: signed, at: clock(since) })}</span>
 }

@@ -14,12 +14,12 @@ export const en = {
   sent: 'sent {when}',
   sentFile: '{file}, sent {when}',
   'sent.now': 'just now',
-  foot: 'This link shows this task alone.',
+  foot: 'This link shows only this task.',
 
   // The list of a submitter's tasks
   mine: 'My tasks',
   'mine.none': 'There are no tasks here.',
-  'mine.foot': 'This link shows your tasks alone.',
+  'mine.foot': 'This link shows only your tasks.',
   'mine.older': 'Older tasks',
 
   // Progress
