@@ -365,6 +365,13 @@ test('a stream of lines is pushed while it is read, and a bad line is reported w
   expect([more.status, more.body.error.code]).toEqual([413, 'TOO_MANY_ROWS'])
 })
 
+test('long lines of a stream are pushed before there are a thousand of them, so that the server need not keep them', async () => {
+  const { call } = api({ limits: { bodyBytes: 5000 } })
+  const long = Array.from({ length: 20 }, () => ({ class: 'A', args: ['x'.repeat(1000)] }))
+  const bad = await call('POST', '/api/v1/jobs', lines(...long, '{'))
+  expect(bad.body.error.details.pushed).toHaveLength(20)
+})
+
 test('GET /jobs/JID returns where a job is, and waits for its result', async () => {
   const { call, hq, work } = api()
   const doors = gate()

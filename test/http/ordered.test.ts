@@ -143,6 +143,9 @@ test('ordered jobs are pushed: one, an array, or one a line', async () => {
   expect(wrong.body.error.message).toMatch(/^line 3001: .*score must be a number/)
   expect(wrong.body.error.details).toMatchObject({ line: 3001, pushed: 1000 })
   expect((await lines([{ id: 1 }, 5])).body.error).toMatchObject({ details: { line: 3, pushed: 0 } })
+  // Long lines are stored before there are a thousand of them.
+  const long = Array.from({ length: 12 }, (_, id) => ({ id, payload: 'x'.repeat(1_000_000) }))
+  expect((await lines([...long, 5])).body.error.details).toMatchObject({ pushed: 10 })
   for (const odd of [
     {},
     { id: '' },

@@ -28,8 +28,6 @@ import { detailOf, progressOf } from './job-summary.ts'
 import { pushOnce } from './push-once.ts'
 import { validatedPush } from './validated-push.ts'
 
-/** The number of lines in one push. */
-const BATCH = 1000
 const LONGEST_WAIT = 60
 
 const PUSHED = { 'application/json': 'PushedJobs' }
@@ -234,14 +232,15 @@ async function pushLines({ hq, request, audit, query, server: { limits } }: Push
     first = next
   }
   try {
-    for await (const { line, value } of readLines(chunksOf(request, limits.uploadBytes), limits.bodyBytes)) {
+    for await (const { line, value, endsPart } of readLines(chunksOf(request, limits.uploadBytes), limits.bodyBytes)) {
       if (bodies.length === 0) first = line
       // Empty lines count, too.
-      if (line !== first + bodies.length || bodies.length >= BATCH) await flush(line)
+      if (line !== first + bodies.length) await flush(line)
       if (jids.length + bodies.length >= limits.rows) {
         throw new HighkiqError('TOO_MANY_ROWS', `line ${line}: a stream can have at most ${limits.rows} jobs`)
       }
       bodies.push(value)
+      if (endsPart) await flush(line + 1)
     }
     await flush(0)
   } catch (thrown) {

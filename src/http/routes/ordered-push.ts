@@ -5,11 +5,8 @@ import type { OrderedItem, OrderedQueue } from '../../index.ts'
 import { codeOf, HighkiqError, messageOf } from '../../job/errors.ts'
 import { isObject } from '../../job/json.ts'
 import { invalid } from '../server/answer.ts'
-import { chunksOf, readBody, readLines } from '../server/body.ts'
+import { chunksOf, readBody, readLines, type StreamItem } from '../server/body.ts'
 import type { Call } from '../server/route.ts'
-
-/** The number of lines in one push. */
-const BATCH = 1000
 
 /**
  * Reads one ordered job. The push itself checks its members.
@@ -40,7 +37,7 @@ export function pushStream(queue: OrderedQueue, { request, server: { limits } }:
  */
 export async function pushLines(
   queue: OrderedQueue,
-  lines: AsyncIterable<{ line: number; value: unknown }>,
+  lines: AsyncIterable<StreamItem>,
   most = Number.POSITIVE_INFINITY,
 ): Promise<number> {
   let pushed = 0
@@ -60,7 +57,7 @@ export async function pushLines(
     numbers = []
   }
   try {
-    for await (const { line, value } of lines) {
+    for await (const { line, value, endsPart } of lines) {
       at = line
       if (pushed + items.length >= most) {
         throw new HighkiqError('TOO_MANY_ROWS', `a stream can have at most ${most} ordered jobs`)
@@ -68,7 +65,7 @@ export async function pushLines(
       items.push(itemOf(value))
       numbers.push(line)
       at = undefined
-      if (items.length >= BATCH) await flush()
+      if (endsPart) await flush()
     }
     if (items.length > 0) await flush()
   } catch (thrown) {

@@ -143,12 +143,26 @@ export async function readObject(request: Request, limit: number): Promise<Recor
   throw invalid('the body must be a JSON object')
 }
 
-/** Yields each parsed line with its number, counted from 1. A line has at most `lineLimit` bytes. */
+/** A line of a body, with its number, counted from 1. */
+export interface StreamItem {
+  line: number
+  value: unknown
+  /** Whether the lines since the last such line should be stored now: they are many or long. */
+  endsPart: boolean
+}
+
+/** The most lines of a part, and its most bytes, about. */
+const PART_LINES = 1000
+const PART_BYTES = 10_000_000
+
+/** Yields each parsed line. A line has at most `lineLimit` bytes, and a part is hardly longer. */
 export async function* readLines(
   chunks: AsyncIterable<Uint8Array>,
   lineLimit: number,
-): AsyncGenerator<{ line: number; value: unknown }> {
+): AsyncGenerator<StreamItem, void, void> {
   let line = 0
+  let lines = 0
+  let bytes = 0
   let rest: Uint8Array[] = []
   let length = 0
   const parseLine = (last: Uint8Array) => {
@@ -156,7 +170,12 @@ export async function* readLines(
     rest = []
     length = 0
     line++
-    return text === '' ? undefined : { line, value: parsed(text, `line ${line}`) }
+    if (text === '') return undefined
+    lines++
+    bytes += text.length
+    const endsPart = lines >= PART_LINES || bytes >= Math.min(lineLimit, PART_BYTES)
+    if (endsPart) lines = bytes = 0
+    return { line, value: parsed(text, `line ${line}`), endsPart }
   }
   for await (const chunk of chunks) {
     let from = 0
