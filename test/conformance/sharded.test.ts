@@ -80,6 +80,8 @@ const LEFT_OUT: Record<string, readonly string[]> = {
     'limits: a slot can be freed before its attempt is settled',
     'limits: a slot that becomes free while a job waits wakes those who wait for due jobs, and the job has room then',
     'limits: an attempt gets room in all of its limits, or takes nothing of any',
+    'limits: more than a hundred waiting jobs have room at once, and the next check is when the rate has room again',
+    'limits: waiting jobs have as much room as the rate and the slots leave',
     'limits: jobs that were called for the room of a burst keep it until they start, and then the next ones have room',
     'limits: limits are checked in the order in which they had room, so that none starves',
     'limits: the room that a job was called for goes to the next one when that job ends without taking it',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Settlement, Store } from '#dist/store/contract.js'
+import type { Limit, Settlement, Store } from '#dist/store/contract.js'
 import { openStore } from '#dist/store/open.js'
 import { NOW } from '../conformance/bench.ts'
 
@@ -61,31 +61,57 @@ test('an owner whose lease was claimed on one shard has lost it, although the ot
   expect(await again.workers.renew(OWNER, 30)).toBe(false)
 })
 
-test('a job that waits for a limit of another shard asks for room at most once a second', async () => {
-  const store = await shards()
+/** Returns a limit of the first shard. */
+function limitOfFirst(max: number): Limit {
   const name = ['a', 'b', 'c', 'd', 'e', 'f'].map((one) => `limit:${one}`).find((one) => crc32(one) % 4096 < 2048)
-  const limit = { name: name as string, max: 1, count: 0, per: 0, burst: 1, window: 'smooth' } as const
-  expect(await store.limits.acquire(OWNER, [{ ticket: 'x', limits: [limit] }])).toMatchObject([{ over: null }])
+  return { name: name as string, max, count: 0, per: 0, burst: 1, window: 'smooth' }
+}
 
-  const waits = async (ticket: string) => {
-    const text = textOf(ON_SECOND)
-    const move = { to: `limited:${limit.name}`, text, score: 1 } as const
-    const effects = [{ kind: 'await-limit', limit } as const]
-    const settlement: Settlement = { queue: 'q', ticket, move, processed: 0, failed: 0, effects }
-    const step = { now: NOW, started: [], settlements: [settlement], fetch: { queues: [], n: 0 } }
-    expect((await store.workers.settleAndFetch(OWNER, step)).settled).toEqual(['ok'])
-  }
-  await waits(await fetchNew(store, ON_SECOND))
-  expect((await store.limits.due(9)).limits).toEqual([{ name: limit.name, room: 1 }])
+/** Settles the attempt of a job of the second shard: it waits for the limit. */
+async function waits(store: Store, limit: Limit, jid: string): Promise<void> {
+  const move = { to: `limited:${limit.name}`, text: textOf(jid), score: 1 } as const
+  const effects = [{ kind: 'await-limit', limit } as const]
+  await settle(store, { queue: 'q', ticket: await fetchNew(store, jid), move, processed: 0, failed: 0, effects })
+}
 
-  const [entry] = await store.jobSets.page(`limited:${limit.name}`, { limit: 1 })
-  const to = { to: 'queue', queue: 'q', text: textOf(ON_SECOND), end: 'front' } as const
-  expect(
-    await store.jobSets.swap(`limited:${limit.name}`, [{ ...(entry as NonNullable<typeof entry>), to }], NOW),
-  ).toEqual(['ok'])
-  const ticket = await fetchNext(store)
-  expect(await store.limits.acquire(OWNER, [{ ticket, limits: [limit] }])).toMatchObject([{ over: 0 }])
-  await waits(ticket)
+async function settle(store: Store, settlement: Settlement): Promise<void> {
+  const step = { now: NOW, started: [], settlements: [settlement], fetch: { queues: [], n: 0 } }
+  expect((await store.workers.settleAndFetch(OWNER, step)).settled).toEqual(['ok'])
+}
+
+test('the jobs that wait for a limit of another shard have as much room as the slots leave there', async () => {
+  const store = await shards()
+  const limit = limitOfFirst(3)
+  const attempts = ['x', 'y'].map((ticket) => ({ ticket, limits: [limit] }))
+  await store.limits.acquire(OWNER, attempts)
+  for (let n = 1; n <= 4; n++) await waits(store, limit, ON_SECOND.slice(0, -1) + n)
+  const due = await store.limits.due(9)
+  expect(due.limits).toEqual([{ name: limit.name, room: 1 }])
+  // Whether a slot is released or not, the next check is soon enough.
+  expect(due.nextMs).toBeLessThanOrEqual(1000)
+})
+
+test('a job that waits for a limit of another shard is checked once a second, and at once when a job of its shard ends', async () => {
+  const store = await shards()
+  const limit = limitOfFirst(1)
+  const ticket = await fetchNew(store, ON_SECOND)
+  await store.limits.acquire(OWNER, [{ ticket, limits: [limit] }])
+  await waits(store, limit, ON_SECOND.slice(0, -1) + 2)
+  expect((await store.limits.due(9)).limits).toEqual([])
   await store.limits.postpone([limit.name], 0)
   expect((await store.limits.due(9)).limits).toEqual([])
+
+  const woken = store.jobSets.waitUntilDue(60_000, new AbortController().signal)
+  const effects = [{ kind: 'release-slot', limit: limit.name, owner: OWNER, ticket } as const]
+  await settle(store, { queue: 'q', ticket, move: null, processed: 1, failed: 0, effects })
+  await woken
+  expect((await store.limits.due(9)).limits).toEqual([{ name: limit.name, room: 1 }])
+})
+
+test('jobs that wait for a limit on its shard and on another one have its free slots together', async () => {
+  const store = await shards()
+  const limit = limitOfFirst(3)
+  await store.limits.acquire(OWNER, [{ ticket: 'x', limits: [limit] }])
+  for (const jid of [ON_FIRST, ON_SECOND, ON_FIRST.replace(/1$/, '2')]) await waits(store, limit, jid)
+  expect((await store.limits.due(9)).limits).toEqual([{ name: limit.name, room: 2 }])
 })

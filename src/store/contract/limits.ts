@@ -144,8 +144,8 @@ export interface LimitStore {
   /** Releases the slots of owners without a lease. */
   releaseOrphanedSlots(): Promise<void>
   /**
-   * Returns the limits with used slots or waiting jobs, and those whose numbers were set, by name. Slots of owners without a
-   * lease do not count.
+   * Returns the limits with used slots or waiting jobs, and those whose numbers were set, by name; with `names`, those of
+   * them with used slots or waiting jobs. Slots of owners without a lease do not count.
    */
-  list(): Promise<LimitState[]>
+  list(names?: readonly string[]): Promise<LimitState[]>
 }

@@ -12,12 +12,14 @@ import {
   type Store,
   withoutKey,
 } from '../contract.ts'
+import { LATE_MS } from './in-time.ts'
+import { answeredWithin } from './reachability.ts'
 import { RepeatedCalls } from './repeated-calls.ts'
 import { isShardFailure } from './shard-failure.ts'
 import type { Shard, Shards } from './shards.ts'
 import type { Slots } from './slots.ts'
 
-/** How often a job asks for room that waits on another shard than that of its limit. */
+/** How often the shard of a limit is asked for room for jobs that wait on other shards. `Slots.notify` also makes it happen. */
 const ELSEWHERE_MS = 1000
 /** A limit whose shard can't be reached has no room; its jobs are checked again after this time. */
 const UNREACHABLE_MS = 1000
@@ -107,22 +109,45 @@ export class ShardedLimitStore implements LimitStore {
   readonly due: LimitStore['due'] = async (n) => {
     const all = await this.#due.inTime(this.#shards, '', ({ limits }) => limits.due(n))
     const rooms = new Map<string, number>()
-    // Only the shard of a limit knows its used slots. So when several shards have waiting jobs, its answer counts.
-    for (const isOwn of [false, true]) {
-      for (const { shard, answer } of all) {
-        const some = answer.limits.filter(({ name }) => (this.#shards.of(name) === shard) === isOwn)
-        for (const { name, room } of some) rooms.set(name, room)
-        const names = some.map(({ name }) => name)
-        if (isOwn || names.length === 0) continue
-        await shard.store.limits.postpone(names, ELSEWHERE_MS).catch((thrown) => {
-          if (!isShardFailure(thrown)) throw thrown
-        })
-      }
+    const elsewhere = new Map<string, number>()
+    for (const { shard, answer } of all) {
+      const others = answer.limits.filter(({ name }) => this.#shards.of(name) !== shard)
+      for (const one of answer.limits) add(others.includes(one) ? elsewhere : rooms, one)
+      if (others.length === 0) continue
+      const names = others.map(({ name }) => name)
+      // Before the shard of the limit is asked: a slot that is released after that ends this.
+      await shard.store.limits.postpone(names, ELSEWHERE_MS).catch((thrown) => {
+        if (!isShardFailure(thrown)) throw thrown
+      })
+    }
+    const free = await this.#freeSlots([...elsewhere.keys()])
+    for (const [name, room] of elsewhere) {
+      // The shard of the jobs does not know which slots are used.
+      const all = Math.min((rooms.get(name) ?? 0) + room, free.get(name) ?? room)
+      if (all > 0) rooms.set(name, all)
     }
     const nexts = all.flatMap(({ answer }) => answer.nextMs ?? [])
+    if (elsewhere.size > 0) nexts.push(ELSEWHERE_MS)
     const limits = [...rooms].slice(0, n).map(([name, room]) => ({ name, room }))
     // Limits beyond `n` are due at once.
     return { limits, nextMs: rooms.size > n ? 0 : nexts.length > 0 ? Math.min(...nexts) : null }
+  }
+
+  /** Returns how many slots of limits are free; none of those whose shard does not answer. Absent: all of its slots are free. */
+  async #freeSlots(names: readonly string[]): Promise<Map<string, number>> {
+    const free = new Map<string, number>()
+    const groups = [...this.#shards.group(names, (name) => this.#shards.of(name))]
+    await Promise.all(
+      groups.map(async ([shard, own]) => {
+        const outcome = Promise.allSettled([shard.store.limits.list(own)])
+        const [listed] = (await answeredWithin(LATE_MS, outcome)) ? await outcome : []
+        if (!listed) shard.reachability.checkLate()
+        if (listed?.status === 'rejected' && !isShardFailure(listed.reason)) throw listed.reason
+        if (listed?.status !== 'fulfilled') for (const name of own) free.set(name, 0)
+        else for (const one of listed.value) free.set(one.name, freeOf(one))
+      }),
+    )
+    return free
   }
 
   readonly postpone: LimitStore['postpone'] = async (names, ms) => {
@@ -139,9 +164,9 @@ export class ShardedLimitStore implements LimitStore {
     await this.#shards.reachable((store) => store.limits.releaseOrphanedSlots())
   }
 
-  readonly list: LimitStore['list'] = async () => {
+  readonly list: LimitStore['list'] = async (names) => {
     const byName = new Map<string, LimitState>()
-    for (const one of (await this.#onEach((limits) => limits.list())).flat()) {
+    for (const one of (await this.#onEach((limits) => limits.list(names))).flat()) {
       const before = byName.get(one.name)
       byName.set(one.name, before ? sumOf(before, one) : one)
     }
@@ -154,6 +179,16 @@ export class ShardedLimitStore implements LimitStore {
   #onEach<T>(call: (limits: LimitStore) => Promise<T>): Promise<T[]> {
     return this.#shards.each((store) => call(store.limits))
   }
+}
+
+function add(rooms: Map<string, number>, { name, room }: DueLimits['limits'][number]): void {
+  rooms.set(name, (rooms.get(name) ?? 0) + room)
+}
+
+/** Returns how many slots of a limit are free, as far as it has slots. */
+function freeOf({ max, used, roomMs }: LimitState): number {
+  if (roomMs !== null && roomMs > 0) return 0
+  return max > 0 ? Math.max(max - used, 0) : Number.POSITIVE_INFINITY
 }
 
 function isInUse({ used, waiting, code }: LimitState): boolean {

@@ -31,6 +31,15 @@ export class Slots {
     this.#releaseRest(shard)
   }
 
+  /**
+   * Makes a shard check its jobs that wait for a limit of another shard, after a job of it has released a slot there. If this
+   * fails, they are checked within a second.
+   */
+  notify(slot: Slot, shard: Shard): void {
+    // The shard has no such slot, so it only checks the limit, if jobs wait.
+    shard.store.limits.release(slot).catch(() => {})
+  }
+
   #releaseRest(shard: Shard): void {
     const rest = this.#unreleased.get(shard)
     this.#unreleased.delete(shard)

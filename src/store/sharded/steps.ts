@@ -295,8 +295,13 @@ export class Steps {
       ),
     )
     if (slots.length === 0) return
-    const releases = slots.map((slot) => this.#slots.release(slot))
-    await answeredWithin(LATE_MS, Promise.allSettled(releases))
+    const released = Promise.allSettled(slots.map((slot) => this.#slots.release(slot)))
+    // One slot of each limit is enough for a shard. It comes after the releases, however late they are.
+    const byShard = new Map(slots.map((slot) => [`${readPrefixed(slot.ticket).index} ${slot.limit}`, slot]))
+    void released.then(() => {
+      for (const slot of byShard.values()) this.#slots.notify(slot, this.#shards.at(readPrefixed(slot.ticket).index))
+    })
+    await answeredWithin(LATE_MS, released)
   }
 
   #fetchedAt(owner: string, shard: Shard, jobs: readonly FetchedJob[]): FetchedJob[] {

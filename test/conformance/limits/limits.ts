@@ -36,6 +36,17 @@ export const limits: Case[] = [
     },
   },
   {
+    name: 'the limits of some names are listed: those in use',
+    async run(t) {
+      await join(t, 'o')
+      for (const limit of [slots, { ...slots, name: 'other' }]) await acquire(t, 'o', '1', limit)
+      await t.store.limits.add({ name: 'unused', numbers: { max: 1 } })
+      const state = { ...slots, used: 1, waiting: 0, roomMs: null }
+      expect(await t.store.limits.list([base.name, 'unused', 'unknown'])).toEqual([state])
+      expect(await t.store.limits.list([])).toEqual([])
+    },
+  },
+  {
     name: 'numbers that were set hold at once, for all keys, until they are reset, and the limit is listed with them and its own',
     async run(t) {
       await join(t, 'o')

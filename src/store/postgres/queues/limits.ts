@@ -91,15 +91,12 @@ export class PostgresLimitStore extends PostgresArea implements LimitStore {
     })
   }
 
-  readonly list: LimitStore['list'] = () =>
+  readonly list: LimitStore['list'] = (only) =>
     this.server.read(async (db) => {
-      const names = await db.all<{ name: string }>(sql.limit.names)
-      const call = await LimitCall.open(
-        db,
-        names.map(({ name }) => name),
-      )
-      const inUse = names.map(({ name }) => call.stateOf(name)).filter(({ used, waiting }) => used + waiting > 0)
-      return withUnused(inUse, await allSet(db))
+      const names = only ?? (await db.all<{ name: string }>(sql.limit.names)).map(({ name }) => name)
+      const call = await LimitCall.open(db, names)
+      const inUse = names.map((name) => call.stateOf(name)).filter(({ used, waiting }) => used + waiting > 0)
+      return withUnused(inUse, only ? [] : await allSet(db))
     })
 }
 

@@ -134,11 +134,11 @@ export class Limits extends StorePart implements LimitStore {
     }
   }
 
-  async list(): Promise<LimitState[]> {
+  async list(names?: readonly string[]): Promise<LimitState[]> {
     const { leases, setLimits, limitPrefixes } = this.keys
     // A scan may return a limit twice.
     const states = new Map<string, LimitState>()
-    for await (const fields of this.#pages()) {
+    for await (const fields of names ? [await this.#fieldsOf(names)] : this.#pages()) {
       const args = [...limitPrefixes, fields.length / 2, ...fields]
       const rows = (await this.server.run(lua.listLimits, [leases, setLimits], args)) as unknown as Row[]
       for (const [name, spec, setText, used, waiting, micros] of rows) {
@@ -149,7 +149,14 @@ export class Limits extends StorePart implements LimitStore {
         states.set(name, { ...limit, ...(set ? { set, code } : {}), used, waiting, roomMs })
       }
     }
-    return withUnused([...states.values()], await this.allSet())
+    return withUnused([...states.values()], names ? [] : await this.allSet())
+  }
+
+  /** Returns the names and the numbers of those of the limits that are in use, in turn. */
+  async #fieldsOf(names: readonly string[]): Promise<string[]> {
+    if (names.length === 0) return []
+    const numbers = await this.server.call((client) => client.hmget(this.keys.limits, ...names))
+    return names.flatMap((name, i) => (numbers[i] ? [name, numbers[i]] : []))
   }
 
   /** Returns the names and the numbers of all limits, in turn, a page at a time. */

@@ -73,6 +73,12 @@ SELECT spec, (SELECT count(*) FROM hk_job_slot AS slot JOIN hk_owner AS owner ON
   coalesce((SELECT size FROM hk_job_set AS s WHERE s.name = 'limited:' || l.name), 0) AS waiting
 FROM hk_job_limit AS l ORDER BY name;
 
+-- listOne: returns a limit if it is in use.
+SELECT spec, (SELECT count(*) FROM hk_job_slot AS slot JOIN hk_owner AS owner ON owner.id = slot.owner AND claimed = 0
+    WHERE slot.job_limit = l.name) AS used,
+  coalesce((SELECT size FROM hk_job_set AS s WHERE s.name = 'limited:' || l.name), 0) AS waiting
+FROM hk_job_limit AS l WHERE name = ?;
+
 -- rate: returns the starts that a limit gave out.
 SELECT state FROM hk_job_rate WHERE name = ?;
 

@@ -83,9 +83,10 @@ export class SqliteLimitStore extends SqliteArea implements LimitStore {
     })
   }
 
-  readonly list: LimitStore['list'] = () =>
+  readonly list: LimitStore['list'] = (names) =>
     this.file.readAtOnce((db) => {
-      const rows = db.all<{ spec: string; used: number; waiting: number }>(sql.limit.list)
+      type Row = { spec: string; used: number; waiting: number }
+      const rows = names ? names.flatMap((name) => db.all<Row>(sql.limit.listOne, name)) : db.all<Row>(sql.limit.list)
       const call = new LimitCall(db)
       const inUse = rows.filter(({ used, waiting }) => used + waiting > 0)
       const states = inUse.map(({ spec, used, waiting }) => {
@@ -95,7 +96,7 @@ export class SqliteLimitStore extends SqliteArea implements LimitStore {
         const roomMs = limit.count > 0 ? call.msUntilStart(limit) : null
         return { ...limit, ...(set ? { set, code } : {}), used, waiting, roomMs }
       })
-      return withUnused(states, allSet(db))
+      return withUnused(states, names ? [] : allSet(db))
     })
 }
 
