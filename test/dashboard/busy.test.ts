@@ -165,7 +165,7 @@ inBrowser('busy', (open) => {
     })
     const processes = page.getByRole('table', { name: 'Processes' }).locator('tbody tr')
     const running = page.getByRole('table', { name: 'Running now' }).locator('tbody tr')
-    await expect.poll(() => processes.count()).toBe(25)
+    await expect.poll(() => processes.count()).toBe(10)
     expect(await processes.first().textContent()).toContain('web-59:1:a')
     await processes.first().getByText('rack-4').waitFor()
     // The running jobs are below the processes, one click away.

@@ -64,6 +64,19 @@ inBrowser('the jobs of all states', (open) => {
     await expect.poll(() => params(page).get('class')).toBe('Nobody')
   })
 
+  test('what the list has found counts as well, and a state of which nothing was searched has no figure', async () => {
+    const { page, go } = await open('/', { before: furnish })
+    await page.route('**/jobs/counts*', async (route) => {
+      const counts = await (await route.fetch()).json()
+      for (const one of counts.items) Object.assign(one, { matching: 0, complete: false })
+      await route.fulfill({ json: counts })
+    })
+    await go('/jobs?class=Mail')
+    await button(page, 'Dead 2+').waitFor()
+    await button(page, 'Retries').waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Jobs 2+' }).waitFor()
+  })
+
   test('states, filters and counts narrow the list, and an action applies to all that match', async () => {
     const { page, hq } = await open('/jobs', { before: furnish })
     await expect.poll(() => rowsOf(page).count(), SOON).toBe(5)

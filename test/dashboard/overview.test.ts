@@ -48,7 +48,7 @@ inBrowser('overview', (open) => {
     await begun.atLeast(1)
     await expect.poll(figures).toEqual(['2', '1', '1'])
     await page.getByText('No worker is running').waitFor({ state: 'detached' })
-    await page.getByText('Everything is fine').waitFor()
+    await page.getByText('No problem found').waitFor()
     await expect.poll(() => tile(page, 'Busy').first().textContent()).toMatch(/of 4$/)
     await page.getByText('3 in total').waitFor()
     const task = page.getByRole('link', { name: 'Spring sale' })

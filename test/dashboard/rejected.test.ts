@@ -116,6 +116,23 @@ inBrowser('the rejected rows of a task', (open) => {
     expect(await page.getByRole('button', { name: /more code/ }).count()).toBe(0)
   })
 
+  test('a corrected file says how many of its rows are still wrong', async () => {
+    const price = v.pipe(v.string(), v.regex(/^\d+ EUR$/, 'is no price'))
+    const { hq, page, go } = await open('/tasks', {
+      before: ({ hq }) => void hq.job('Row', { validate: v.object({ price }) }, async () => {}),
+    })
+    const text = Buffer.from('price\nfive\nsix\n')
+    const task = await hq.tasks.import(hq.jobNamed('Row') as never, text as never, { format: 'csv' } as never)
+    await go(`/tasks/${task.id}`)
+    const download = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Rejected rows .csv' }).click()
+    const path = await (await download).path()
+    const corrected = `${path}.csv`
+    await writeFile(corrected, (await readFile(path, 'utf8')).replace('five', '5 EUR').replace('six', 'seven'))
+    await page.locator('label', { hasText: 'Send corrected file' }).locator('input').setInputFiles(corrected)
+    await page.getByText('1 row runs again · 1 row is still wrong').waitFor()
+  })
+
   test('an operator downloads the rejected rows, corrects them and sends them back in three clicks, or drops them', async () => {
     const { hq, page, work, faults, go } = await open('/', {
       before: async ({ hq }) => {
@@ -135,7 +152,7 @@ inBrowser('the rejected rows of a task', (open) => {
     const clicks = await countingClicks(page)
     await page.getByRole('link', { name: 'Spring' }).click()
     const download = page.waitForEvent('download')
-    await page.getByRole('link', { name: 'Report .csv' }).click()
+    await page.getByRole('link', { name: 'Rejected rows .csv' }).click()
     const path = await (await download).path()
     const report = await readFile(path, 'utf8')
     const corrected = `${path}.csv`
@@ -143,7 +160,7 @@ inBrowser('the rejected rows of a task', (open) => {
     const picking = page.waitForEvent('filechooser')
     await page.locator('label', { hasText: 'Send corrected file' }).click()
     await (await picking).setFiles(corrected)
-    await page.getByText('2 rows run again 1 of them is unchanged.').waitFor()
+    await page.getByText('2 rows run again · 1 of them is unchanged').waitFor()
     expect(await clicks()).toBeLessThanOrEqual(3)
     await until(async () => (await counts())?.finished === 2)
     expect(await counts()).toMatchObject({ failed: 1 })

@@ -238,14 +238,14 @@ inBrowser('tasks', (open) => {
     await hq.tasks.get(status?.id ?? '').wait({ every: 10 })
     expect(got).toContainEqual({ sku: 'lamp', price: '3' })
     const download = page.waitForEvent('download')
-    await page.getByRole('link', { name: /Report/ }).click()
+    await page.getByRole('link', { name: /^Rejected rows/ }).click()
     expect((await download).suggestedFilename()).toMatch(/\.csv$/)
     // The format is that of the file, whatever the name of the task.
     const lines = Buffer.from('{"sku":"lamp","price":"0"}\n')
     const ndjson = await hq.tasks.import(hq.jobNamed('ImportProduct'), lines, { name: 'spring.xlsx', format: 'ndjson' })
     await ndjson.wait({ every: 10 })
     await go(`/tasks/${ndjson.id}`)
-    await page.getByRole('link', { name: 'Report .ndjson' }).waitFor()
+    await page.getByRole('link', { name: 'Rejected rows .ndjson' }).waitFor()
     // An export has a file to download, too.
     const made = await hq.tasks.export(
       hq.job('Page', async (_ctx, n: number) => [{ n }]),

@@ -30,7 +30,7 @@ export const overview = {
   'overview.throughputChart': 'Finished jobs per second and failed ones, from {from} to {to}; at most {n} a second',
   'overview.alerts': 'Needs attention',
   'overview.alerts.count': '{n} now',
-  'overview.alerts.none': 'Everything is fine',
+  'overview.alerts.none': 'No problem found',
   'overview.alerts.noneWhat': 'No queue grows, every process responds, and every task makes progress.',
   ...alertTexts,
   'overview.queues': 'Queues',

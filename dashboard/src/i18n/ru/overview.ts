@@ -31,7 +31,7 @@ export const overview: TextsOf<typeof english> = {
   'overview.throughputChart': 'Завершённые и неудачные задания в секунду с {from} до {to}; не более {n} в секунду',
   'overview.alerts': 'Требует внимания',
   'overview.alerts.count': 'сейчас {n}',
-  'overview.alerts.none': 'Всё в порядке',
+  'overview.alerts.none': 'Проблем не найдено',
   'overview.alerts.noneWhat': 'Очереди не растут, процессы отвечают, задачи не стоят.',
   ...alertTexts,
   'overview.queues': 'Очереди',

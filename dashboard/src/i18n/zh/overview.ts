@@ -31,7 +31,7 @@ export const overview: TextsOf<typeof english> = {
   'overview.throughputChart': '从 {from} 到 {to} 每秒完成与失败的作业；最高每秒 {n}',
   'overview.alerts': '需要关注',
   'overview.alerts.count': '当前 {n} 项',
-  'overview.alerts.none': '一切正常',
+  'overview.alerts.none': '未发现问题',
   'overview.alerts.noneWhat': '没有队列堆积，所有进程正常响应，没有任务停滞。',
   ...alertTexts,
   'overview.queues': '队列',

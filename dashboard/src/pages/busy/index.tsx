@@ -19,7 +19,7 @@ import { RunningJobs } from './running.tsx'
 /** The running jobs on one page. */
 const SHOWN = 50
 /** The processes that are shown without a click. */
-const FIRST = 25
+const FIRST = 10
 
 const identityOf = ({ identity }: LiveProcess) => identity
 
@@ -36,7 +36,11 @@ export default function Busy() {
           data && t('overview.facts.processes', { n: data.length }),
           data && <Slots concurrency={sum('concurrency')} orderedConcurrency={sum('orderedConcurrency')} />,
           // The running jobs are below all processes.
-          data && now !== undefined && data.length > 1 && <a href="#running">{t('busy.running')}</a>,
+          data && now !== undefined && data.length > 1 && (
+            <a class="link" href="#running">
+              {t('busy.running')}
+            </a>
+          ),
         ]}
       />
       <section class="panel list">

@@ -94,10 +94,10 @@ function columns(reload: () => Promise<void>): Column<Process>[] {
     {
       name: 'since',
       title: t('busy.since'),
-      class: 'num hide-m dim',
+      class: 'num hide-m dim ago',
       cell: ({ startedAt }) => <When at={startedAt} />,
     },
-    { name: 'beat', title: t('busy.seen'), class: 'num hide-s dim', cell: ({ beat }) => <When at={beat} /> },
+    { name: 'beat', title: t('busy.seen'), class: 'num hide-s dim ago', cell: ({ beat }) => <When at={beat} /> },
     ...actionColumn((process: Process) => <ProcessActions process={process} reload={reload} />),
   ]
 }

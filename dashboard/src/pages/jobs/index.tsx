@@ -23,7 +23,7 @@ import { QueuedDrawer } from '../queues/queued.tsx'
 import { actionsOn, actionsOnAll, actOnAll, actOnSome, LIST, type Searching } from './actions.ts'
 import { filterIn, filterText, statesIn } from './filter.ts'
 import { hasDrawer, Rows } from './rows.tsx'
-import { countText, Filters, States } from './tools.tsx'
+import { countText, Filters, States, withFound } from './tools.tsx'
 import { type JobSearch, useSearch } from './use-search.ts'
 
 export default function Jobs() {
@@ -34,7 +34,8 @@ export default function Jobs() {
   const isFiltered = Object.keys(filter).length > 0
   // Without a filter they are the sizes, which cost little. With one they cost a search.
   const counts = useData<JobCounts>('/jobs/counts', filter, { live: !isFiltered })
-  const searching: Searching = { filter, states, counts: counts.data }
+  const known = counts.data && withFound(counts.data, search.items)
+  const searching: Searching = { filter, states, counts: known }
   const { chosen, isAll, choose, chooseAll } = useSelection(JSON.stringify([filter, states]))
   const reload = () => {
     void refresh().catch(() => {})
@@ -66,7 +67,7 @@ export default function Jobs() {
     <Split
       drawer={open && <Beside {...{ open, id: query.job ?? '', rows: beside, onDone: reload, onDelete: remove }} />}
     >
-      <Head title={t('jobs.title')} {...(total ? { count: countText(total) } : {})}>
+      <Head title={t('jobs.title')} {...(total && countText(total) !== '' ? { count: countText(total) } : {})}>
         <button type="button" class="btn" onClick={reload}>
           <Icon name="retries" />
           {t('jobs.again')}
@@ -82,7 +83,7 @@ export default function Jobs() {
       </Head>
       <SweepPanel list={LIST} />
       <section class="panel list">
-        <States counts={counts.data} />
+        <States counts={known} />
         <Filters />
         {isAllowed && chosen.size > 0 && (
           <Selection

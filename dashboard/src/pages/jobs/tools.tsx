@@ -1,7 +1,7 @@
 /** The states with their counts, and the filters as chips. */
 
 import { useEffect, useRef } from 'preact/hooks'
-import type { JobCounts, SearchedState } from '../../api/types.ts'
+import type { JobCounts, JobHit, SearchedState } from '../../api/types.ts'
 import { AddChip, AddChips, Chip, FROM_THE_START, Search } from '../../components/search.tsx'
 import { short } from '../../format/number.ts'
 import { t } from '../../i18n/index.ts'
@@ -43,9 +43,18 @@ export function States({ counts }: { counts: JobCounts | undefined }) {
   )
 }
 
-/** `12`, or `12+` when not all jobs were searched. */
+/** `12`, or `12+` when not all jobs were searched; nothing when none of those that were searched match. */
 export function countText({ matching, complete }: Pick<JobCounts['items'][number], 'matching' | 'complete'>): string {
-  return complete ? short(matching) : `${short(matching)}+`
+  if (complete) return short(matching)
+  return matching > 0 ? `${short(matching)}+` : ''
+}
+
+/** The list may have searched more jobs than the counts, so what it has found counts as well. */
+export function withFound({ items }: JobCounts, found: readonly JobHit[]): JobCounts {
+  const numberOf = (state: SearchedState) => found.filter((job) => job.state === state).length
+  return {
+    items: items.map((one) => (one.complete ? one : { ...one, matching: Math.max(one.matching, numberOf(one.state)) })),
+  }
 }
 
 /** The filters that begin with a field of their own. */

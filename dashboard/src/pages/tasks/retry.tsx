@@ -82,13 +82,13 @@ export async function retryRows(
 
 /** Says how many rows run again, and how many could not or were not corrected. */
 export function retriedText({ rows, unchanged, dropped, refused }: TaskRetried): ToastText {
-  const not = dropped + refused
   const parts = [
     t('task.retried', { n: rows }),
     unchanged > 0 && t('task.unchanged', { n: unchanged }),
-    not > 0 && t('task.retriedNot', { n: not }),
+    refused > 0 && t('task.stillWrong', { n: refused }),
+    dropped > 0 && t('task.retriedNot', { n: dropped }),
   ]
-  return { text: parts.filter(Boolean).join(' '), isRefusal: not > 0 || rows === 0 }
+  return { text: parts.filter(Boolean).join(' · '), isRefusal: dropped + refused > 0 || rows === 0 }
 }
 
 async function undo(task: string, { undo }: Pick<TaskRetryDelayed, 'undo'>): Promise<void> {

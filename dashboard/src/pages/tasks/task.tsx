@@ -208,7 +208,7 @@ function Files({ task }: { task: TaskStatus }) {
       {rejectedRows(task) > 0 && (
         <a class="btn" href={at(`${path}/report?format=${format}&lang=${language.value}`)} download>
           <Icon name="download" />
-          {t('task.report')}
+          {t('task.rejectedRows')}
           <span class="n">.{format}</span>
         </a>
       )}
