@@ -9,6 +9,7 @@ export const FIGURES = {
   start: { title: 'start, ms', better: 'less' },
   client: { title: 'client CPU, µs a job', better: 'less' },
   redis: { title: 'server CPU, µs a job', better: 'less' },
+  busiest: { title: 'CPU of the busiest server, µs a job', better: 'less' },
   idleClient: { title: 'client CPU, ms/s', better: 'less' },
   idleRedis: { title: 'server CPU, ms/s', better: 'less' },
   commands: { title: 'commands/s, those of scripts included', better: 'less' },

@@ -46,7 +46,7 @@ export async function runPlan(plan, { rounds, jobs, warmup, quick, deep }) {
           const { folder } = stores
           let store
           try {
-            store = await stores.fresh(peer)
+            store = await stores.fresh(peer, workload.shards)
             const start = (role, options) => startRole(peer, role, { url: store.url, ...options })
             const figures = await workload.measure({
               peer,

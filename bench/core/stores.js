@@ -10,30 +10,36 @@ import Redis from 'ioredis'
 import { freePort } from './ports.js'
 import { PostgresStore, startPostgres } from './postgres.js'
 
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0)
+
 export function openStores() {
   const folder = mkdtempSync(join(tmpdir(), 'highkiq-bench-'))
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   process.once('exit', remove)
-  let redis
+  /** The servers that were started: the second and later ones are for shards. */
+  const redis = []
   let postgres
   let files = 0
   let databases = 0
   return {
     folder,
-    /** An empty store for one measurement of a peer. */
-    async fresh(peer) {
+    /** An empty store for one measurement of a peer; on Redis it may have several shards. */
+    async fresh(peer, shards = 1) {
       if (peer.store === 'sqlite') return new SqliteFile(join(folder, String(files++)))
       if (peer.store === 'postgres') {
         postgres ??= await startPostgres(folder)
         return new PostgresStore(postgres, await postgres.create(`bench${databases++}`))
       }
-      redis ??= await startRedis(folder)
-      await redis.admin.flushall('SYNC')
-      await redis.admin.script('FLUSH', 'SYNC')
-      return new RedisStore(redis)
+      while (redis.length < shards) redis.push(await startRedis(folder))
+      const servers = redis.slice(0, shards)
+      for (const { admin } of servers) {
+        await admin.flushall('SYNC')
+        await admin.script('FLUSH', 'SYNC')
+      }
+      return new RedisStore(servers)
     },
     async close() {
-      await redis?.stop()
+      for (const server of redis) await server.stop()
       await postgres?.stop()
       process.off('exit', remove)
       remove()
@@ -42,27 +48,38 @@ export function openStores() {
 }
 
 class RedisStore {
-  constructor({ url, admin }) {
-    this.url = url
-    this.admin = admin
+  #admins
+
+  constructor(servers) {
+    this.url = servers.map(({ url }) => url).join(' ')
+    this.#admins = servers.map(({ admin }) => admin)
+  }
+
+  /** The CPU time of each server. */
+  async cpuOfEach() {
+    const all = await this.#infos('cpu')
+    return all.map(({ used_cpu_user, used_cpu_sys }) => (used_cpu_user + used_cpu_sys) * 1e6)
   }
 
   async cpuMicros() {
-    const info = await this.#info('cpu')
-    return (info.used_cpu_user + info.used_cpu_sys) * 1e6
+    return sum(await this.cpuOfEach())
   }
 
   async bytes() {
-    return (await this.#info('memory')).used_memory
+    const all = await this.#infos('memory')
+    return sum(all.map(({ used_memory }) => used_memory))
   }
 
   async commands() {
-    return (await this.#info('stats')).total_commands_processed
+    const all = await this.#infos('stats')
+    return sum(all.map(({ total_commands_processed }) => total_commands_processed))
   }
 
-  async #info(section) {
-    const text = await this.admin.info(section)
-    return Object.fromEntries(Array.from(text.matchAll(/^(\w+):([\d.]+)\r?$/gm), ([, name, value]) => [name, +value]))
+  async #infos(section) {
+    const texts = await Promise.all(this.#admins.map((admin) => admin.info(section)))
+    return texts.map((text) =>
+      Object.fromEntries(Array.from(text.matchAll(/^(\w+):([\d.]+)\r?$/gm), ([, name, value]) => [name, +value])),
+    )
   }
 
   close() {}

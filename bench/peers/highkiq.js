@@ -11,7 +11,9 @@ const nameOf = (queue) => (queue === 0 ? 'default' : `queue${queue}`)
 function highkiq(name, title, order, store, urlOf, more) {
   async function app({ url, app: options }) {
     const { Highkiq } = await import('../../dist/index.js')
-    return new Highkiq({ url: urlOf(url), logger: quiet, ...options })
+    const urls = url.split(' ')
+    const store = urls.length > 1 ? { shards: urls } : { url: urlOf(url) }
+    return new Highkiq({ ...store, logger: quiet, ...options })
   }
   return {
     name,
