@@ -1,11 +1,12 @@
 import { fileURLToPath } from 'node:url'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { checkOptions, type OptionKind } from '../job/options.ts'
+import { withoutPassword } from './contract/without-password.ts'
 import type { Store } from './contract.ts'
 import { readPostgresUrl } from './postgres/server/url.ts'
 import { PostgresStore } from './postgres/store.ts'
 import type { RedisSettings } from './redis/server/settings.ts'
-import { readRedisUrl, withoutPassword } from './redis/server/url.ts'
+import { readRedisUrl } from './redis/server/url.ts'
 import { RedisStore } from './redis/store.ts'
 import { ShardedStore } from './sharded/store.ts'
 import { SqliteStore } from './sqlite/store.ts'
@@ -102,10 +103,22 @@ const SQLITE_OPTIONS: Readonly<Record<string, OptionKind>> = {
   maxMegabytes: [(value) => Number(value) >= 0, 'a number of megabytes'],
 }
 
+function pathOf(location: string): string {
+  if (!location.startsWith('//')) return location
+  try {
+    return fileURLToPath(`file:${location}`)
+  } catch {
+    const got = JSON.stringify(`sqlite:${location}`)
+    throw invalidOption(
+      `a SQLite URL must look like sqlite:jobs.db, sqlite:/data/jobs.db or sqlite:///data/jobs.db (got ${got})`,
+    )
+  }
+}
+
 function openSqlite(url: string, { namespace, warn }: StoreSettings): Store {
   if (namespace) throw invalidOption('namespace is for Redis: with SQLite use a file of its own for each app')
   const [location = '', query = ''] = url.slice('sqlite:'.length).split(/\?(.*)/s)
-  const path = location.startsWith('//') ? fileURLToPath(`file:${location}`) : location
+  const path = pathOf(location)
   if (!path) throw invalidOption('sqlite: needs a path, for instance sqlite:highkiq.db or sqlite::memory:')
   const options = Object.fromEntries(new URLSearchParams(query))
   const { maxMegabytes = 0, driver = process.env.HIGHKIQ_SQLITE_DRIVER || undefined } = options

@@ -22,6 +22,13 @@ test.each([
   'postgres://h/db?pass%77ord=secret',
   'postgres://ann@h/db?application_name=x&password=secret&schema=',
   'postgres://:secret@h/db',
+  'postgres:/ann:secret@h/db',
+  'postgres://a?nn:secret@h/db?schema=a',
+  'postgres://a/nn:secret@h/db',
+  'postgres://a#nn:secret@h/db',
+  'postgres://ann:%secret@h/db',
+  'postgres:ann:secret@h/db',
+  'postgres:////ann:secret@h/db',
   'postgresql://ann:secret@h/db?connections=0',
 ])('the password of %j is never shown', (url) => {
   expect(shown(url)).not.toMatch(/se[/@:\n]?cr|cret|\bet@|\bsecret/)
@@ -36,6 +43,6 @@ test('a URL is shown with its user, host, database and options', () => {
 
 test('the error of an invalid URL says how to write a password', () => {
   expect(shown('postgres://ann:se/cret@h/db')).toBe(
-    'a PostgreSQL URL must look like postgres://user:password@host:5432/database, and / ? # @ in a password like %2F %3F %23 %40 (got postgres://ann:***@h/db)',
+    'a PostgreSQL URL must look like postgres://user:password@host:5432/database, and / ? # @ % in a password like %2F %3F %23 %40 %25 (got postgres://ann:***@h/db)',
   )
 })

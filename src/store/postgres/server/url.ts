@@ -1,4 +1,5 @@
 import { invalidOption } from '../../../job/errors.ts'
+import { withoutPassword } from '../../contract/without-password.ts'
 
 /** All options of a PostgreSQL store. They can be posted to a thread. */
 export interface PostgresOptions {
@@ -30,12 +31,10 @@ const MAX_NAME_BYTES = 55
  * @throws INVALID_OPTION
  */
 export function readPostgresUrl(url: string): PostgresOptions {
-  let parsed: URL
-  try {
-    parsed = new URL(url)
-  } catch {
-    const rule = 'postgres://user:password@host:5432/database, and / ? # @ in a password like %2F %3F %23 %40'
-    throw invalidOption(`a PostgreSQL URL must look like ${rule} (got ${hidden(url)})`)
+  const parsed = parse(url)
+  if (!parsed) {
+    const rule = 'postgres://user:password@host:5432/database, and / ? # @ % in a password like %2F %3F %23 %40 %25'
+    throw invalidOption(`a PostgreSQL URL must look like ${rule} (got ${hiddenIn(url)})`)
   }
   const shown = hidden(url)
   const { searchParams } = parsed
@@ -43,7 +42,7 @@ export function readPostgresUrl(url: string): PostgresOptions {
     if (OPTIONS.includes(name)) continue
     // Text that can't be the name of an option may be a part of a password.
     const unknown = /^\w+$/.test(name) ? JSON.stringify(name) : 'that is not a name'
-    throw invalidOption(`${shown}: unknown option ${unknown}; there are ${OPTIONS.join(', ')}`)
+    throw invalidOption(`${hiddenIn(url)}: unknown option ${unknown}; there are ${OPTIONS.join(', ')}`)
   }
   const schema = searchParams.get('schema') ?? 'highkiq'
   if (
@@ -68,13 +67,33 @@ export function readPostgresUrl(url: string): PostgresOptions {
   return { connectionString: parsed.href, schema, connections, pooling, url: shown }
 }
 
-/**
- * Returns a URL without its password. A password may contain `@` or `/`, so all before the last @ belongs to it. Values
- * of unknown options may be passwords, too.
- */
+/** Returns undefined for a malformed URL, also for one whose login the parser would take for another part. */
+function parse(url: string): URL | undefined {
+  // With fewer slashes, or more, the login is a part of the path.
+  if (!/^[a-z]+:\/\/(?!\/\/)/i.test(url)) return undefined
+  try {
+    const parsed = new URL(url)
+    // `pg` decodes them later.
+    decodeURIComponent(parsed.username + parsed.password + parsed.hostname + parsed.pathname)
+    const isMistaken = parsed.pathname.includes('@') || parsed.hash !== ''
+    return isMistaken ? undefined : parsed
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns a valid URL without its password. Values of unknown options may be passwords, too. */
 function hidden(url: string): string {
-  const login = url.replace(/^([a-z]+:\/\/[^:@/?#]*):.*@/is, '$1:***@')
-  return login.replace(/([?&])([^=&#]*)=[^&#]*/g, (option, before, name) =>
+  return withoutValues(url.replace(/^([a-z]+:\/\/[^:/?#]*):[^/?#]*@/i, '$1:***@'))
+}
+
+/** The same for a malformed URL, in which a part of the login may be anywhere. */
+function hiddenIn(url: string): string {
+  return withoutValues(withoutPassword(url))
+}
+
+function withoutValues(url: string): string {
+  return url.replace(/([?&])([^=&#]*)=[^&#]*/g, (option, before, name) =>
     OPTIONS.includes(name) ? option : `${before}${name}=***`,
   )
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { withoutPassword } from '../../contract/without-password.ts'
 import { readRedisUrl } from './url.ts'
 
 const read = (url: string) => readRedisUrl(url).redis
@@ -53,6 +54,17 @@ test('the waitForReplicas of the app overrides that of the URL', () => {
 test('the password is never shown', () => {
   expect(readRedisUrl('redis://ann:secret@h:1/2').url).toBe('redis://ann:***@h:1/2')
   expect(readRedisUrl('redis://secret@h').url).not.toContain('secret')
+  const malformed = [
+    'redis:/ann:secret@h',
+    'redis:ann:secret@h',
+    'redis:///ann:secret@h',
+    'redis://ann:%secret@h',
+    'redis://ann:12/secret@h',
+    'redis://ann:12@secret@h',
+    'redis://ann:12/3?secret@h',
+  ]
+  for (const url of malformed) expect(() => readRedisUrl(url)).toThrow(/^(?!.*secret)/s)
+  expect(withoutPassword('sqlite:a@b.db')).toBe('sqlite:a@b.db')
 })
 
 test.each([
@@ -66,7 +78,7 @@ test.each([
   ['redis://h?dbb=4', /unknown option "dbb"/],
   ['redis://h?waitForReplicas=', /waitForReplicas must be a number of replicas/],
   ['redis://h?waitForReplicas=1.5', /waitForReplicas must be .* \(got "1.5"\)/],
-  ['redis:h', /must look like redis:\/\/host:6379\/0 \(got redis:h\)/],
+  ['redis:h', /must look like redis:\/\/user:password@host:6379\/0, .* \(got redis:h\)/],
   ['redis://h?namespace=a{b', /namespace must be .* \(got "a\{b"\)/],
 ])('%s is refused in words', (url, words) => {
   expect(() => readRedisUrl(url)).toThrow(words)

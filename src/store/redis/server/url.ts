@@ -1,6 +1,7 @@
 import type { RedisOptions } from 'ioredis'
 import { invalidOption } from '../../../job/errors.ts'
 import type { Sidekiq } from '../../../job/payload.ts'
+import { withoutPassword } from '../../contract/without-password.ts'
 import type { RedisClientOptions, RedisSettings } from './settings.ts'
 
 export interface ClusterNode {
@@ -53,16 +54,28 @@ const SENTINEL_TIMEOUT_MS = 1000
  * @throws INVALID_OPTION
  */
 export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreOptions {
-  const match = /^(rediss?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/is.exec(url)
-  if (!match) throw invalidOption(`a Redis URL must look like redis://host:6379/0 (got ${withoutPassword(url)})`)
+  const match = /^(rediss?)(?:\+(sentinel|cluster))?:\/\/(?:([^@/]*)@)?([^@/?]*)(\/[^@?]*)?(?:\?(.*))?$/is.exec(url)
+  if (!match) {
+    const rule = 'redis://user:password@host:6379/0, and / ? # @ % in a password like %2F %3F %23 %40 %25'
+    throw invalidOption(`a Redis URL must look like ${rule} (got ${withoutPassword(url)})`)
+  }
   const [, scheme = '', form = '', login = '', hosts = '', path = '', query = ''] = match
   const sentinel = form.toLowerCase() === 'sentinel'
   const isCluster = form.toLowerCase() === 'cluster'
   const errorOf = (problem: string) => invalidOption(`${withoutPassword(url)}: ${problem}`)
+  const decoded = (text: string) => {
+    try {
+      return decodeURIComponent(text)
+    } catch {
+      throw errorOf('a % must be written as %25')
+    }
+  }
   const options = new URLSearchParams(query)
   for (const name of options.keys()) {
     if (!OPTIONS.includes(name)) {
-      throw errorOf(`unknown option ${JSON.stringify(name)}; there are ${OPTIONS.join(', ')}`)
+      // Text that can't be the name of an option may be a part of a password.
+      const unknown = /^\w+$/.test(name) ? JSON.stringify(name) : 'that is not a name'
+      throw errorOf(`unknown option ${unknown}; there are ${OPTIONS.join(', ')}`)
     }
   }
   const protocol = Number(options.get('protocol') ?? 3)
@@ -76,8 +89,8 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
   }
 
   checkOptions(more.redis)
-  const redis: RedisOptions = { protocol, ...credentials(login) }
-  const names = path.split('/').slice(1).map(decodeURIComponent)
+  const redis: RedisOptions = { protocol, ...credentials(login, decoded) }
+  const names = path.split('/').slice(1).map(decoded)
   const database = sentinel ? names[1] : names[0]
   if (database) {
     const number = Number(database)
@@ -114,11 +127,6 @@ export function readRedisUrl(url: string, more: RedisSettings = {}): RedisStoreO
   }
 }
 
-/** Returns the URL without its password, for display. */
-export function withoutPassword(url: string): string {
-  return url.replace(/:\/\/(?:([^:@/]*):)?.*@/, (_, user?: string) => `://${user === undefined ? '' : `${user}:`}***@`)
-}
-
 /** Returns the timeout in milliseconds. */
 function checkTimeout(seconds: unknown = TIMEOUT_SECONDS): number {
   if (typeof seconds === 'number' && seconds > 0 && seconds <= MAX_TIMEOUT_SECONDS) return seconds * 1000
@@ -146,12 +154,12 @@ function checkOptions(redis: RedisClientOptions = {}): void {
   }
 }
 
-function credentials(login: string): Pick<RedisOptions, 'username' | 'password'> {
+function credentials(login: string, decoded: (text: string) => string): Pick<RedisOptions, 'username' | 'password'> {
   if (login === '') return {}
   const colon = login.indexOf(':')
   // A login without a colon is the password alone, as before Redis had users.
-  if (colon === -1) return { password: decodeURIComponent(login) }
-  const [username, password] = [login.slice(0, colon), login.slice(colon + 1)].map(decodeURIComponent)
+  if (colon === -1) return { password: decoded(login) }
+  const [username, password] = [login.slice(0, colon), login.slice(colon + 1)].map(decoded)
   return { ...(username ? { username } : {}), ...(password ? { password } : {}) }
 }
 
@@ -161,6 +169,5 @@ function addressOf(text: string, standard: number, errorOf: (problem: string) =>
   const host = (match[1] ?? '').replace(/^\[|\]$/g, '') || 'localhost'
   const port = Number(match[2] ?? standard)
   if (port > 65_535) throw errorOf(`the port must be at most 65535 (got ${port})`)
-  if (host.includes('@')) throw errorOf(`an @ in a password must be written as %40`)
   return { host, port }
 }
