@@ -11,6 +11,7 @@ import {
   NOTHING_REFUSED,
   type PushItem,
   type RefusedPush,
+  refuseLocked,
   type Store,
   type TrackedPush,
 } from '../store/contract.ts'
@@ -74,6 +75,8 @@ export class StoreTarget extends DirectTarget {
   }
 
   async putBatch(push: BatchPush): Promise<BatchRefusal | readonly RefusedPush[]> {
+    // Before the first of several steps is stored.
+    if (this.#storeOf().shardUrls) refuseLocked(push)
     const put = () => this.#storeOf().batches.push(push, this.#now())
     await this.#recording.refreshed()
     if (this.#recording.mayBeOn()) addBatchEvents(push, this.#now())

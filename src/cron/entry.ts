@@ -8,6 +8,7 @@ import { parseJson, stringifyJson } from '../job/json.ts'
 import { checkOptions, given, type OptionKind } from '../job/options.ts'
 import { OTHER_CRON_NAMES } from '../job/other-names.ts'
 import { isPriority } from '../job/priority.ts'
+import type { Store } from '../store/contract.ts'
 import { Schedule } from './schedule.ts'
 
 export type Missed = 'skip' | 'once' | 'all'
@@ -104,6 +105,14 @@ export function entryOf(
     ...(client.isUnique(job.request([])) ? { unique: true } : {}),
   }
   return { name, schedule, args, request: (made) => job.request(made), shown, text: stringifyJson(shown) }
+}
+
+/** Checks that the job of an entry has no lock if the store is sharded. @throws INVALID_OPTION */
+export function refuseLocked({ name, shown: { job, unique } }: Entry, { shardUrls }: Store): void {
+  if (!unique || !shardUrls) return
+  throw invalidOption(
+    `cron ${name}: with shards, the job of an entry can't be unique, because its lock may be on another shard: give ${job}.set({ unique: false }), and overlap: 'skip' if its runs must exclude each other`,
+  )
 }
 
 /** Whether the arguments of an entry must not be in the store in plain text. */

@@ -5,7 +5,8 @@
  * member is open, too, because it may be retried by hand, but the batch does not wait for it to be complete.
  */
 
-import { isBid, newTaskId } from '../../job/payload.ts'
+import { invalidOption } from '../../job/errors.ts'
+import { isBid, newTaskId, readPayload } from '../../job/payload.ts'
 import type { BatchEffect, BatchNote } from './effects.ts'
 import type { PushItem, RefusedPush } from './push-items.ts'
 
@@ -123,6 +124,20 @@ export interface NewMember {
 export interface BatchPush {
   batches: readonly BatchSpec[]
   members: readonly NewMember[]
+}
+
+/**
+ * Checks a push to shards. A batch has its members on one shard, and a member may have no other lock than that of its jid, which may
+ * be on another one.
+ * @throws INVALID_OPTION
+ */
+export function refuseLocked({ members }: BatchPush): void {
+  const locked = members.find(({ id, item }) => item?.unique?.claims.some(({ key }) => !key.endsWith(id)))
+  if (!locked) return
+  const name = (readPayload(locked.item?.text ?? '') ?? { class: locked.id }).class
+  throw invalidOption(
+    `${name}: with shards, a unique job can't be in a batch, because its lock may be on another shard: push it outside of the batch, or with set({ unique: false })`,
+  )
 }
 
 /** The end of the id of a placeholder: a member that is not a job, and keeps its batch open while jobs are added in several steps. */

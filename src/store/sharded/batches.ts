@@ -1,7 +1,14 @@
 /** Batches. A batch is on the shard of its id, with all of its members and the batches inside it. */
 
 import { invalidOption } from '../../job/errors.ts'
-import type { BatchCreation, BatchProgress, BatchPush, BatchRecord, BatchStore } from '../contract.ts'
+import {
+  type BatchCreation,
+  type BatchProgress,
+  type BatchPush,
+  type BatchRecord,
+  type BatchStore,
+  refuseLocked,
+} from '../contract.ts'
 import { byBytes, pageThrough } from './pages.ts'
 import { type Shards, slotOf } from './shards.ts'
 
@@ -19,6 +26,7 @@ export class ShardedBatchStore implements BatchStore {
   readonly push: BatchStore['push'] = (push, now) => {
     const [bid = ''] = bidsOf(push)
     checkTogether(push, slotOf(bid))
+    refuseLocked(push)
     return this.#of(bid).push(push, now)
   }
 
@@ -61,21 +69,13 @@ function bidsOf({ batches, members }: BatchPush): string[] {
   return [...batches.flatMap(({ bid, parent }) => [parent ?? bid, bid]), ...members.map(({ bid }) => bid)]
 }
 
-/**
- * Checks that all of a push belongs to one slot.
- * @throws INVALID_OPTION for batches of several slots, or a member with a lock, which may have another slot
- */
+/** Checks that all of a push belongs to one slot. @throws INVALID_OPTION */
 function checkTogether(push: BatchPush, slot: number): void {
   if (bidsOf(push).some((bid) => slotOf(bid) !== slot)) {
     throw invalidOption(
       'with shards, the id of a batch must begin with the same three digits as that of the batch around it',
     )
   }
-  const locked = push.members.find(({ id, item }) => item?.unique?.claims.some(({ key }) => !key.endsWith(id)))
-  if (!locked) return
-  throw invalidOption(
-    `job ${locked.id}: with shards, a unique job can't be in a batch, because its lock and its batch may be on different shards; push it outside the batch`,
-  )
 }
 
 /**
