@@ -66,7 +66,7 @@ export interface TaskStatus {
   percent: number
   createdAt: Date
   finishedAt: Date | null
-  /** Rows ended per second since the run began. */
+  /** Rows ended per second since the run began, without those that were rejected when they were added. */
   ratePerSecond: number
   /** null while rows are still being added, when none has ended in this run yet, or when only retries and deferred rows are left. */
   etaSeconds: number | null
@@ -329,7 +329,7 @@ export function statusOf(record: TaskRecord, now: number): TaskStatus {
   const { window, rowsPerJob, maxFailures, onMaxFailures, deferred } = record
   const ended = endedOf(counts)
   const seconds = Math.max((record.finishedAt ?? now) - record.runAt, 1) / 1000
-  // A row that was reopened by hand had ended before, too.
+  // Rows that were rejected when they were added took no time. A row that was reopened by hand had ended before, too.
   const endedInRun = Math.max(ended - record.endedBefore, 0)
   const ratePerSecond = endedInRun / seconds
   const open = counts.enqueued + counts.working

@@ -450,15 +450,25 @@ inBrowser('tasks', (open) => {
     const id = '00000000000000ac'
     const began = Date.now() - 100_000
     const { page, hq } = await open(`/tasks/${id}`, {
-      before: async ({ hq }) => {
+      before: async ({ hq, work, clock }) => {
         const { tasks } = hq.store
+        hq.job('Row', () => {
+          throw new BusinessFailure('no')
+        })
+        const template = JSON.stringify({ class: 'Row', queue: 'rows', retry: false, hk_task: id })
         await tasks.create({
-          ...{ id, name: 'Prices', job: 'Row', queue: 'rows', template: '{}', window: 1, keepArgs: 'rejected' },
+          ...{ id, name: 'Prices', job: 'Row', queue: 'rows', template, window: 1, keepArgs: 'rejected' },
           ...{ meta: '{}', createdAt: began, producer: 'p' },
         })
-        const rejected = { args: '[1]', rejected: { status: 'failed' as const, messages: [] } }
-        await tasks.addRows(id, 'p', 0, [rejected, rejected, { args: '[2]' }, { args: '[3]' }], began + 30_000)
-        await tasks.endAdding(id, 'p', began + 60_000)
+        // Two rows fail after 30 seconds, and two are left.
+        clock.ahead = -70
+        await tasks.addRows(id, 'p', 0, [{ args: '[0]' }, { args: '[1]' }], clock.now())
+        const worker = await work({ queues: ['rows'] })
+        await until(async () => (await hq.tasks.get(id).status())?.counts.failed === 2)
+        await worker.stop()
+        clock.ahead = 0
+        await tasks.addRows(id, 'p', 2, [{ args: '[2]' }, { args: '[3]' }], clock.now())
+        await tasks.endAdding(id, 'p', clock.now())
       },
     })
     const legend = page.getByText('expected at this rate')

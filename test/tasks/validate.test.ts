@@ -1,8 +1,8 @@
 /** What an import knows of its rows is known to its dry run and to its corrected reports, too. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { BusinessFailure, Highkiq, type Task } from 'highkiq'
+import { BusinessFailure, Highkiq, type Task, type TaskStatus } from 'highkiq'
 import { expect, test } from 'vitest'
-import { all, bench, Collector } from '../engine/bench.ts'
+import { all, bench, Collector, gate, until } from '../engine/bench.ts'
 
 /** A Standard Schema. */
 function schema(validate: (row: Record<string, string>) => unknown) {
@@ -201,4 +201,24 @@ test('a plain retry validates rows again that were refused before any attempt; o
   expect(await task.retry({ as: { validate: all } })).toMatchObject({ run: 3, rows: 1, refused: 0 })
   expect(await task.wait({ every: 10 })).toMatchObject({ counts: { finished: 3 } })
   expect(ran.all.at(-1)).toEqual({ price: '30' })
+})
+
+test('rows that were rejected when they were added do not count in the rate and the remaining time', async () => {
+  const { hq, work, clock } = bench()
+  const going = gate()
+  const Price = hq.job('Price', { validate: priced }, async (_ctx, row: object) => {
+    if ('price' in row && row.price === 2) await going.opened
+  })
+  const file = Buffer.from('price\nfree\nfree\nfree\n1\n2\n')
+  const task = await hq.tasks.import(Price as never, file, { format: 'csv' })
+  expect(await task.status()).toMatchObject({ counts: { failed: 3 }, ratePerSecond: 0, etaSeconds: null })
+  await work()
+  await until(async () => (await task.status())?.counts.finished === 1)
+  const now = clock.now()
+  const { ratePerSecond, etaSeconds, runAt } = (await task.status()) as TaskStatus
+  // One row ran since the run began, and one is left.
+  expect(ratePerSecond * ((now - runAt.getTime()) / 1000)).toBeLessThanOrEqual(1)
+  expect((etaSeconds as number) * ratePerSecond).toBeCloseTo(1, 5)
+  going.open()
+  expect(await task.wait({ every: 10 })).toMatchObject({ state: 'done', counts: { finished: 2, failed: 3 } })
 })

@@ -90,7 +90,7 @@ export interface TaskRecord extends Required<Pick<TaskSpec, Kept | 'maxFailures'
   run: number
   /** When the run began. The first run begins with the task. */
   runAt: number
-  /** Rows that had ended before the run began and do not run again in it. */
+  /** Rows that do not run in this run: those that had ended before it began, and those that were rejected when they were added. */
   endedBefore: number
   /** Whether some rows were added with a job class of their own. */
   mixed: boolean

@@ -261,6 +261,7 @@ export const taskRows: Case[] = [
       expect((await t.waiting('q')).map((text) => payloadOf({ text }).args)).toEqual([[0], [3]])
       const found = await expectExact(t, task)
       expect(found).toMatchObject({ total: 5, backlog: 1, counts: counts({ enqueued: 3, failed: 1, cancelled: 1 }) })
+      expect(found.endedBefore).toBe(2)
       expect(await eventOf(t, task, 1)).toMatchObject({
         status: 'failed',
         number: 2,

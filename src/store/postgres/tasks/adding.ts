@@ -141,7 +141,8 @@ export class Adding extends Tables {
     const { task } = ledger
     const index = task.total++
     ledgers.count(ledger, rejected?.status ?? 'enqueued', codeOf(rejected?.code), 1)
-    if (!rejected) task.backlog++
+    if (rejected) task.ended_before++
+    else task.backlog++
     if (rejected?.status === 'failed') ledgers.noteRejected(ledger, task.run)
     ledgers.addMessages(task.key, index, rejected?.messages)
   }

@@ -101,6 +101,7 @@ each('HSET', KEYS[3], fields)
 if first < MANY and ledger.total >= MANY then redis.call('HSET', KEYS[3], '-', string.rep('-', 65)) end
 if isMixed then redis.call('HSET', KEYS[1], 'mixed', 1) end
 if last ~= '' then redis.call('HSET', KEYS[1], 'lastRow', last) end
+if rejected[1] then redis.call('HINCRBY', KEYS[1], 'endedBefore', #rejected) end
 for _, event in ipairs(rejected) do redis.call('ZADD', KEYS[4], scoreOf(ledger, event), event.index) end
 for _, one in ipairs(messagesOf) do addMessages(ledger, one[1], one[2]) end
 if isRow then

@@ -128,7 +128,8 @@ export class Adding extends Tables {
     const status: EventStatus = rejected?.status ?? 'enqueued'
     const code = rejected?.code?.toWellFormed() || null
     ledgers.count(ledger, status, code, 1)
-    if (!rejected) task.backlog++
+    if (rejected) task.ended_before++
+    else task.backlog++
     if (rejected?.status === 'failed') ledgers.noteRejected(ledger, task.run)
     ledgers.addMessages(task.key, index, rejected?.messages)
     const dropped = rejected && task.keep_args === 'none'
