@@ -99,7 +99,7 @@ function List() {
   return (
     <dialog ref={dialog} class="dialog wide" aria-labelledby="keys-title" onClose={close}>
       <h2 id="keys-title">{t('keys.title')}</h2>
-      <ul class="keys">
+      <ul class="key-list">
         {[...LIST, ...LINKS.flat().map(({ key, title }) => [`g ${key}`, title] as const)].map(([keys, word]) => (
           <li key={keys}>
             {t(word)}

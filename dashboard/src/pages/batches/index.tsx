@@ -96,7 +96,7 @@ function columns(reload: () => Promise<void>): Column<Batch>[] {
       (name): Column<Batch> => ({
         name,
         title: t(`batches.${name}`),
-        class: name === 'total' || name === 'pending' ? 'num' : 'num hide-s',
+        class: name === 'pending' ? 'num' : 'num hide-s',
         cell: (batch) => number(batch[name]),
       }),
     ),
