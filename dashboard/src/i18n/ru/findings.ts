@@ -124,8 +124,7 @@ export const findings: FindingTexts = {
   'task-still.advice': 'Посмотрите, что покажет {command} и обслуживает ли кто-нибудь её очередь {queue}',
   'task-paused': 'Задача {id} ({name}) на паузе: {reason}',
   'task-paused.advice': '{command} покажет, как её продолжить',
-  'task-paused-by-failures':
-    'Задача {id} ({name}) на паузе: отклонено строк: {rejected} из первых {ended}, больше допустимого',
+  'task-paused-by-failures': 'Задача {id} ({name}) на паузе: отклонено слишком много строк: пока {rejected} из {ended}',
   'task-paused-by-failures.advice': '{command} покажет, как её продолжить',
   'tasks-ok': 'Выполняется: {n}, ни одна не стоит',
   'shard-unserved':

@@ -73,7 +73,7 @@ export const findings: FindingTexts = {
   'task-still.advice': '请用 {command} 查看，并确认有进程处理其队列 {queue}',
   'task-paused': '任务 {id}（{name}）已暂停：{reason}',
   'task-paused.advice': '{command} 会说明如何继续',
-  'task-paused-by-failures': '任务 {id}（{name}）已暂停：前 {ended} 行中有 {rejected} 行被拒绝：超出允许的数量',
+  'task-paused-by-failures': '任务 {id}（{name}）已暂停：被拒绝的行过多：目前 {ended} 行中有 {rejected} 行',
   'task-paused-by-failures.advice': '{command} 会说明如何继续',
   'tasks-ok': '{n} 个运行中，均有进展',
   'shard-unserved': '没有进程处理有序队列 {queue} 的分片 {shard}，其下一个 id 已逾期 {seconds}',
