@@ -115,3 +115,19 @@ test('jobs that wait for a limit on its shard and on another one have its free s
   for (const jid of [ON_FIRST, ON_SECOND, ON_FIRST.replace(/1$/, '2')]) await waits(store, limit, jid)
   expect((await store.limits.due(9)).limits).toEqual([{ name: limit.name, room: 2 }])
 })
+
+test('a job that waits for a rate of another shard is checked as often as the rate has room, at least once a second', async () => {
+  for (const [count, longest] of [
+    [20, 50],
+    [1, 1000],
+  ] as const) {
+    const store = await shards()
+    const limit = { ...limitOfFirst(0), count, per: 1000 }
+    await waits(store, limit, ON_SECOND)
+    const { limits, nextMs } = await store.limits.due(9)
+    expect(limits).toEqual([{ name: limit.name, room: 1 }])
+    const second = openStore(store.url.split(' ')[1] as string)
+    onTestFinished(() => second.close())
+    for (const ms of [nextMs, (await second.limits.due(9)).nextMs]) expect(ms).toBeLessThanOrEqual(longest)
+  }
+})

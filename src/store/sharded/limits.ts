@@ -9,6 +9,7 @@ import {
   type LimitState,
   type LimitStore,
   type SetLimit,
+  SHORTEST_CHECK_MS,
   type Store,
   withoutKey,
 } from '../contract.ts'
@@ -108,17 +109,15 @@ export class ShardedLimitStore implements LimitStore {
 
   readonly due: LimitStore['due'] = async (n) => {
     const all = await this.#due.inTime(this.#shards, '', ({ limits }) => limits.due(n))
+    const nexts = all.flatMap(({ answer }) => answer.nextMs ?? [])
     const rooms = new Map<string, number>()
     const elsewhere = new Map<string, number>()
     for (const { shard, answer } of all) {
       const others = answer.limits.filter(({ name }) => this.#shards.of(name) !== shard)
       for (const one of answer.limits) add(others.includes(one) ? elsewhere : rooms, one)
       if (others.length === 0) continue
-      const names = others.map(({ name }) => name)
       // Before the shard of the limit is asked: a slot that is released after that ends this.
-      await shard.store.limits.postpone(names, ELSEWHERE_MS).catch((thrown) => {
-        if (!isShardFailure(thrown)) throw thrown
-      })
+      nexts.push(await this.#postponeElsewhere(shard, others))
     }
     const free = await this.#freeSlots([...elsewhere.keys()])
     for (const [name, room] of elsewhere) {
@@ -126,11 +125,38 @@ export class ShardedLimitStore implements LimitStore {
       const all = Math.min((rooms.get(name) ?? 0) + room, free.get(name) ?? room)
       if (all > 0) rooms.set(name, all)
     }
-    const nexts = all.flatMap(({ answer }) => answer.nextMs ?? [])
-    if (elsewhere.size > 0) nexts.push(ELSEWHERE_MS)
     const limits = [...rooms].slice(0, n).map(([name, room]) => ({ name, room }))
     // Limits beyond `n` are due at once.
     return { limits, nextMs: rooms.size > n ? 0 : nexts.length > 0 ? Math.min(...nexts) : null }
+  }
+
+  /** Postpones the next check of limits whose jobs wait on a shard that does not know their starts. Resolves with the shortest time. */
+  async #postponeElsewhere(shard: Shard, limits: DueLimits['limits']): Promise<number> {
+    const listed = await this.#listOn(
+      shard,
+      limits.map(({ name }) => name),
+    )
+    const states = new Map(listed?.map((one) => [one.name, one]))
+    const byTime = new Map<number, string[]>()
+    for (const { name, room } of limits) {
+      const ms = nextCheck(states.get(name), room)
+      byTime.set(ms, [...(byTime.get(ms) ?? []), name])
+    }
+    for (const [ms, names] of byTime) {
+      await shard.store.limits.postpone(names, ms).catch((thrown) => {
+        if (!isShardFailure(thrown)) throw thrown
+      })
+    }
+    return Math.min(...byTime.keys())
+  }
+
+  /** Lists limits of a shard; undefined if it does not answer. */
+  async #listOn(shard: Shard, names: readonly string[]): Promise<LimitState[] | undefined> {
+    const outcome = Promise.allSettled([shard.store.limits.list(names)])
+    const [listed] = (await answeredWithin(LATE_MS, outcome)) ? await outcome : []
+    if (!listed) shard.reachability.checkLate()
+    if (listed?.status === 'rejected' && !isShardFailure(listed.reason)) throw listed.reason
+    return listed?.status === 'fulfilled' ? listed.value : undefined
   }
 
   /** Returns how many slots of limits are free; none of those whose shard does not answer. Absent: all of its slots are free. */
@@ -139,12 +165,9 @@ export class ShardedLimitStore implements LimitStore {
     const groups = [...this.#shards.group(names, (name) => this.#shards.of(name))]
     await Promise.all(
       groups.map(async ([shard, own]) => {
-        const outcome = Promise.allSettled([shard.store.limits.list(own)])
-        const [listed] = (await answeredWithin(LATE_MS, outcome)) ? await outcome : []
-        if (!listed) shard.reachability.checkLate()
-        if (listed?.status === 'rejected' && !isShardFailure(listed.reason)) throw listed.reason
-        if (listed?.status !== 'fulfilled') for (const name of own) free.set(name, 0)
-        else for (const one of listed.value) free.set(one.name, freeOf(one))
+        const listed = await this.#listOn(shard, own)
+        if (!listed) for (const name of own) free.set(name, 0)
+        else for (const one of listed) free.set(one.name, freeOf(one))
       }),
     )
     return free
@@ -183,6 +206,13 @@ export class ShardedLimitStore implements LimitStore {
 
 function add(rooms: Map<string, number>, { name, room }: DueLimits['limits'][number]): void {
   rooms.set(name, (rooms.get(name) ?? 0) + room)
+}
+
+/** Returns the time until the rate of a limit has room again after so many starts. Slots are checked every second. */
+function nextCheck(limit: LimitState | undefined, starts: number): number {
+  if (!limit || limit.count === 0) return ELSEWHERE_MS
+  const ms = limit.window === 'smooth' ? (limit.per / limit.count) * starts : limit.per
+  return Math.min(Math.max(ms, SHORTEST_CHECK_MS), ELSEWHERE_MS)
 }
 
 /** Returns how many slots of a limit are free, as far as it has slots. */
