@@ -208,9 +208,15 @@ export function iterableHandler<Args extends unknown[], Item, Cursor>(
 }
 
 function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
-  for (const inner of Object.values(value)) deepFreeze(inner)
-  return Object.freeze(value)
+  // Arguments of other programs may be deeper than the stack.
+  const values: unknown[] = [value]
+  while (values.length > 0) {
+    const one = values.pop()
+    if (typeof one !== 'object' || one === null || Object.isFrozen(one)) continue
+    Object.freeze(one)
+    for (const inner of Object.values(one)) values.push(inner)
+  }
+  return value
 }
 
 /** After these outcomes the job does not run again, also not from the dead set. */
