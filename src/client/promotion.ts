@@ -26,7 +26,7 @@ export async function promoted(
   const before = readPayload(text)
   if (!before) return undefined
   const enqueued_at = timeOf(now(), client.wire)
-  const queue = typeof before.queue === 'string' && before.queue !== '' ? before.queue : 'default'
+  const queue = queueOf(before)
   if (client.chain.size === 0) return { text: editPayload(text, { enqueued_at, at: undefined }, client.wire), queue }
   const given = new Map(Object.entries(before).map(([field, value]) => [field, stringifyJson(value)]))
   const last = before.encrypt ? stringifyJson(before.args.at(-1)) : undefined
@@ -48,4 +48,9 @@ export async function promoted(
   const edited = editPayload(text, changes, client.wire)
   checkReadable(edited, before.class)
   return { text: edited, queue: after.queue ?? queue }
+}
+
+/** Returns the queue that a job names; `default` for a name that no store can have: none, or one with a NUL. */
+function queueOf({ queue }: Payload): string {
+  return typeof queue === 'string' && queue !== '' && !queue.includes('\0') ? queue : 'default'
 }

@@ -99,7 +99,9 @@ test('the queue is that in which the job was found, else the one in its payload'
 test('backtrace lines that are not strings are left out, and a retry count is a whole number', () => {
   const job = record('{"class":"A","args":[],"error_backtrace":[{"toString":1},"a.rb:1"],"retry_count":2.5}')
   expect([job.backtrace, job.retryCount]).toEqual([['a.rb:1'], 2])
-  expect(record('{"class":"A","args":[],"retry_count":1e400}').retryCount).toBeNull()
+  for (const wrong of ['1e400', '-1', '"2"']) {
+    expect(record(`{"class":"A","args":[],"retry_count":${wrong}}`).retryCount).toBeNull()
+  }
   const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
   expect(record(`{"class":"A","args":[],"tags":${deep},"jid":${deep}}`)).toMatchObject({ jid: '', tags: [] })
 })

@@ -108,10 +108,10 @@ export class JobRecord {
     return this.#time('retried_at')
   }
 
-  /** The number of retries: null before the first failure, 0 after it. */
+  /** The number of retries: null before the first failure and for a value that is no such number, 0 after the first failure. */
   get retryCount(): number | null {
     const { retry_count } = this.payload
-    return Number.isFinite(retry_count) ? Math.trunc(retry_count as number) : null
+    return Number.isFinite(retry_count) && (retry_count as number) >= 0 ? Math.trunc(retry_count as number) : null
   }
 
   get errorClass(): string | null {

@@ -203,6 +203,18 @@ test('promote chooses another queue, deletes or postpones a job; without an answ
   expect(passed).toBe(3)
 })
 
+test('a due job whose queue has a name that no store can have runs in the queue default', async () => {
+  const { hq, work } = bench()
+  const ran = new Collector<string>()
+  hq.job('J', (_ctx, queue: string) => void ran.add(queue))
+  for (const queue of ['\0', 'a\0', '']) {
+    const text = JSON.stringify({ class: 'J', args: [queue], queue, jid: `j${queue}` })
+    await hq.store.jobs.push([{ to: 'schedule', text, score: 1 }], Date.now())
+  }
+  await work()
+  expect((await ran.atLeast(3)).sort()).toEqual(['', '\0', 'a\0'])
+})
+
 test.each<[string, () => unknown]>([
   [
     'throws',

@@ -46,3 +46,8 @@ test('a text that nests without an end takes little time', () => {
   named.message(`${'\\'.repeat(500_000)}" : ${'"'.repeat(300_000)}`)
   expect(performance.now() - began).toBeLessThan(10_000)
 })
+
+test('a value with more levels than JSON can write is hidden in part', () => {
+  const deep = JSON.parse('['.repeat(20_000) + ']'.repeat(20_000))
+  expect([named.hides('args', deep), named.hides('args', [1])]).toEqual([true, false])
+})

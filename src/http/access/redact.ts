@@ -91,7 +91,13 @@ export class Redaction {
   hides(name: string, value: unknown): boolean {
     if (!this.#rule) return false
     const member = { [name]: value }
-    return stringifyJson(this.value(member)) !== stringifyJson(member)
+    const shown = stringifyJson(this.value(member))
+    try {
+      return shown !== stringifyJson(member)
+    } catch {
+      // It has too many levels for JSON, so what is shown is cut.
+      return true
+    }
   }
 
   /** Returns a redacted copy of any JSON value, cut at the deepest level that can be written. */
