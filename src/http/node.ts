@@ -52,6 +52,8 @@ export function adapt({ log }: Pick<Highkiq, 'log'>, handle: FetchHandler, unrea
       const [incoming, outgoing] = [env.incoming as Incoming, env.outgoing as ServerResponse]
       // Programs disagree on which of two Host headers counts.
       if ((incoming.headersDistinct?.host?.length ?? 0) > 1) throw invalid('the request must have one Host header')
+      if (!URL.canParse(request.url))
+        throw invalid('the Host header must be a name or an address, with a port if needed')
       if (!hasBody(incoming)) Object.defineProperty(request, 'body', { value: null })
       else if (incoming.readableDidRead) incoming.rawBody = parsedBody(incoming)
       // No route reads such a body, which could arrive for ever: the connection closes after the answer.

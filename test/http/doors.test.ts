@@ -127,6 +127,8 @@ const HOSTS: [host: string, status: number][] = [
   ['192.0.2.7', 403],
   ['localhost:', 200],
   ['localhost:1:2', 403],
+  ['.0.0.1', 403],
+  ['localhost:99999', 403],
 ]
 
 test('without a login the header Host has to name this machine, and nothing else', async () => {
