@@ -19,7 +19,7 @@ besideRuby('Sidekiq Web', (world) => {
     const page = await web.text('/busy')
     const name = worker.identity.split(':').slice(0, 2).join(':')
     const year = new Date().getUTCFullYear()
-    expect(page).toMatch(new RegExp(`${name} shop quiet Queues: critical, low ${year}-\\S+ \\S+ \\S+ \\d+ MB 7 1 `))
+    expect(page).toMatch(new RegExp(`${name} shop quiet Queues: critical, low ${year}-\\S+ \\S+ \\S+ [\\d,]+ MB 7 1 `))
     expect(page).toMatch(new RegExp(`${name}:\\S+ \\S+ ${jid} low Long vip "go" ${year}-`))
     expect(page).toContain('1 Processes 7 Threads 1 Busy 14% Utilization')
 
