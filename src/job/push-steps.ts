@@ -11,7 +11,7 @@ export interface PushStep<Refused extends Refusal = Refusal> {
 export interface StepsOptions {
   /**
    * Returns whether a step that failed with this error, which is not a PushError, may have been done all the same. By
-   * default it has not: that holds for a store that rolls a failed step back, as SQLite does.
+   * default it has not: that holds for a store that rolls a failed step back.
    */
   maybeDone?: (thrown: HighkiqError) => boolean
   /** Returns what a step threw as a HighkiqError, where that is possible. After any other error the step may have been done. */

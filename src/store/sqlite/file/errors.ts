@@ -34,17 +34,17 @@ export function full(path: string, cause: unknown): HighkiqError {
 }
 
 export function unusable(path: string, code: number | undefined, cause: unknown): HighkiqError {
-  // A COMMIT whose fsync failed is in the log, from which it is restored if all processes are killed now.
+  // After a failed fsync the log may have the COMMIT, and SQLite restores it if all processes end now.
   const details = code === 10 ? { sent: true } : undefined
   return new HighkiqError('STORE_UNUSABLE', `${path}: ${advice(path, code, cause)}`, details, { cause })
 }
 
-/** Returns whether what a write should have stored may be there all the same. */
+/** Returns whether a failed write may have been stored. */
 export function maybeDone({ details }: HighkiqError): boolean {
   return details?.sent === true
 }
 
-/** Returns an error of a push as one that says so. The transaction was rolled back, so nothing of it is stored. */
+/** Returns an error of a push as one that says so. */
 export function explainPush(path: string, thrown: unknown): unknown {
   if (thrown instanceof HighkiqError) return thrown
   const message = `${path}: SQLite refused to store this push (${messageOf(thrown)}): look for triggers and limits of this database`

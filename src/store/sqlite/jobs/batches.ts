@@ -4,6 +4,7 @@ import { HighkiqError, PushError } from '../../../job/errors.ts'
 import { type BatchRow, recordOf } from '../../contract/batch-rows.ts'
 import { BatchLedger, type BatchPush, type BatchStore, MEMBER_STATES, type MemberState } from '../../contract.ts'
 import type { Database } from '../file/database.ts'
+import { maybeDone } from '../file/errors.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { Batches } from '../queues/batches.ts'
 import { sql } from '../sql.generated.ts'
@@ -15,7 +16,7 @@ export class SqliteBatchStore extends SqliteArea implements BatchStore {
       return await this.file.write((db) => store(db, push, now), ANSWER_SECONDS)
     } catch (thrown) {
       if (!(thrown instanceof HighkiqError)) throw thrown
-      throw new PushError(thrown.message, [], false, { cause: thrown })
+      throw new PushError(thrown.message, [], maybeDone(thrown), { cause: thrown })
     }
   }
 

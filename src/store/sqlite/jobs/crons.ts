@@ -3,6 +3,7 @@ import { readRuns, withRun } from '../../contract/cron-runs.ts'
 import type { CronRecord, CronStore, CronTick, CronTickAnswer } from '../../contract.ts'
 import { bootId, endIn, isPast } from '../file/clock.ts'
 import type { Database } from '../file/database.ts'
+import { maybeDone } from '../file/errors.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { withLedgers } from '../ledgers/ledgers.ts'
 import { acquireUnique } from '../queues/unique.ts'
@@ -43,7 +44,7 @@ export class SqliteCronStore extends SqliteArea implements CronStore {
       return await this.file.write((db) => decideTick(db, name, tick, now), ANSWER_SECONDS)
     } catch (thrown) {
       if (!(thrown instanceof HighkiqError)) throw thrown
-      throw new PushError(thrown.message, tick.push ? [tick.push.jid] : [], false, { cause: thrown })
+      throw new PushError(thrown.message, tick.push ? [tick.push.jid] : [], maybeDone(thrown), { cause: thrown })
     }
   }
 

@@ -5,6 +5,7 @@ import type { Step } from '../../sql/ordered-steps.ts'
 import { SeenVersions } from '../../sql/seen-versions.ts'
 import { settleOrderedOneByOne } from '../../sql/settle-one-by-one.ts'
 import type { Database } from '../file/database.ts'
+import { maybeDone } from '../file/errors.ts'
 import { ANSWER_SECONDS, SqliteArea } from '../file/store-file.ts'
 import { sql } from '../sql.generated.ts'
 import type { OpenQueue } from './open-queue.ts'
@@ -32,7 +33,7 @@ export class SqliteOrderedStore extends SqliteArea implements OrderedStore {
       }, ANSWER_SECONDS)
     } catch (thrown) {
       if (!(thrown instanceof HighkiqError)) throw thrown
-      throw new PushError(thrown.message, [], false, { cause: thrown })
+      throw new PushError(thrown.message, [], maybeDone(thrown), { cause: thrown })
     }
   }
 
