@@ -114,16 +114,16 @@ export class ShardedLimitStore implements LimitStore {
     const elsewhere = new Map<string, number>()
     for (const { shard, answer } of all) {
       const others = answer.limits.filter(({ name }) => this.#shards.of(name) !== shard)
-      for (const one of answer.limits) add(others.includes(one) ? elsewhere : rooms, one)
+      for (const one of answer.limits) addRoom(others.includes(one) ? elsewhere : rooms, one)
       if (others.length === 0) continue
-      // Before the shard of the limit is asked: a slot that is released after that ends this.
+      // This comes before the shard of the limit is asked: a slot that is released later moves the check forward.
       nexts.push(await this.#postponeElsewhere(shard, others))
     }
     const free = await this.#freeSlots([...elsewhere.keys()])
     for (const [name, room] of elsewhere) {
       // The shard of the jobs does not know which slots are used.
-      const all = Math.min((rooms.get(name) ?? 0) + room, free.get(name) ?? room)
-      if (all > 0) rooms.set(name, all)
+      const total = Math.min((rooms.get(name) ?? 0) + room, free.get(name) ?? room)
+      if (total > 0) rooms.set(name, total)
     }
     const limits = [...rooms].slice(0, n).map(([name, room]) => ({ name, room }))
     // Limits beyond `n` are due at once.
@@ -139,7 +139,7 @@ export class ShardedLimitStore implements LimitStore {
     const states = new Map(listed?.map((one) => [one.name, one]))
     const byTime = new Map<number, string[]>()
     for (const { name, room } of limits) {
-      const ms = nextCheck(states.get(name), room)
+      const ms = msUntilCheck(states.get(name), room)
       byTime.set(ms, [...(byTime.get(ms) ?? []), name])
     }
     for (const [ms, names] of byTime) {
@@ -159,7 +159,7 @@ export class ShardedLimitStore implements LimitStore {
     return listed?.status === 'fulfilled' ? listed.value : undefined
   }
 
-  /** Returns how many slots of limits are free; none of those whose shard does not answer. Absent: all of its slots are free. */
+  /** Returns how many slots of limits are free; none of those whose shard does not answer. A limit that is not in the map has no used slots. */
   async #freeSlots(names: readonly string[]): Promise<Map<string, number>> {
     const free = new Map<string, number>()
     const groups = [...this.#shards.group(names, (name) => this.#shards.of(name))]
@@ -204,13 +204,16 @@ export class ShardedLimitStore implements LimitStore {
   }
 }
 
-function add(rooms: Map<string, number>, { name, room }: DueLimits['limits'][number]): void {
+function addRoom(rooms: Map<string, number>, { name, room }: DueLimits['limits'][number]): void {
   rooms.set(name, (rooms.get(name) ?? 0) + room)
 }
 
-/** Returns the time until the rate of a limit has room again after so many starts. Slots are checked every second. */
-function nextCheck(limit: LimitState | undefined, starts: number): number {
-  if (!limit || limit.count === 0) return ELSEWHERE_MS
+/**
+ * Returns the milliseconds until the rate of a limit has room again after so many starts. A limit with slots is checked every
+ * second, and when a slot is released.
+ */
+function msUntilCheck(limit: LimitState | undefined, starts: number): number {
+  if (!limit || limit.count === 0 || limit.max > 0) return ELSEWHERE_MS
   const ms = limit.window === 'smooth' ? (limit.per / limit.count) * starts : limit.per
   return Math.min(Math.max(ms, SHORTEST_CHECK_MS), ELSEWHERE_MS)
 }

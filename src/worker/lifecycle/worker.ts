@@ -359,7 +359,7 @@ export class Worker extends WorkerProcess {
     const { log, now } = this.#engine
     const requeued = (await Promise.all(this.#executors.map((executor) => executor.stop(signal)))).flat()
     await this.#lease.settled()
-    if (requeued.length === 0) return
+    if (requeued.length === 0 || signal.aborted) return
     const jobs = shownJobs(requeued, now())
     const some = late > 0 ? ` (${late} did not end in time)` : ''
     log[late > 0 ? 'warn' : 'info']({ jobs }, `requeued ${plural(requeued.length, 'job')}${some}: ${summaryOf(jobs)}`)

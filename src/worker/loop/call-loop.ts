@@ -107,7 +107,7 @@ export abstract class CallLoop<Sent, Answer extends { problem?: string | undefin
     }
     this.#isFinished = true
     clearTimeout(this.#pauseTimer)
-    return this.#canFinish
+    return this.#canFinish && !this.hasSettlements
   }
 
   /** Notes that the store answers; after an outage it logs this. */

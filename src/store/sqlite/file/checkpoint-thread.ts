@@ -38,7 +38,7 @@ function checkpoint(): CheckpointAnswer {
   if (passive.frames < largeFrames) return passive
   // The same reader still blocks the log, so a pause of the writers would not help.
   if (stuckAt !== undefined && passive.copied === stuckAt) return { ...passive, blocked: true }
-  if (!waitForWriteLock()) return passive
+  if (!waitForWriteLock()) return { ...passive, blocked: true }
   const waitMs = Math.min(MOST_TRUNCATE_MS, (TRUNCATE_MS * passive.frames) / largeFrames)
   const last = run('TRUNCATE', Math.round(waitMs))
   const blocked = last.frames >= largeFrames && last.copied < last.frames
@@ -53,8 +53,8 @@ function run(mode: 'PASSIVE' | 'TRUNCATE', waitMs: number): CheckpointAnswer {
 }
 
 /**
- * Waits until no other process writes, and returns whether that was seen within `LOCK_MS`. SQLite's own waiting asks for
- * the lock too seldom to get it between the transactions of busy writers.
+ * Waits for a moment in which no other process writes, and returns whether it came within `LOCK_MS`. SQLite's own waiting
+ * asks for the lock too seldom to get it between the transactions of busy writers.
  */
 function waitForWriteLock(): boolean {
   db.exec('PRAGMA busy_timeout = 1')

@@ -21,7 +21,7 @@ export interface CheckpointAnswer {
   /** The number of frames in the log, and how many of them are copied into the file. */
   frames: number
   copied: number
-  /** True when a reader blocks the emptying of a large log. */
+  /** True when a reader or a writer blocks the emptying of a large log. */
   blocked: boolean
 }
 
