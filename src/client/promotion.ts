@@ -50,7 +50,7 @@ export async function promoted(
   return { text: edited, queue: after.queue ?? queue }
 }
 
-/** Returns the queue that a job names; `default` for a name that no store can have: none, or one with a NUL. */
+/** Returns the queue that a job names; `default` without a name, or for one with a NUL, which no SQL store can hold. */
 function queueOf({ queue }: Payload): string {
   return typeof queue === 'string' && queue !== '' && !queue.includes('\0') ? queue : 'default'
 }

@@ -108,7 +108,7 @@ export class JobRecord {
     return this.#time('retried_at')
   }
 
-  /** The number of retries: null before the first failure and for a value that is no such number, 0 after the first failure. */
+  /** The number of retries: 0 after the first failure; null before it, and for a value that is not a number from 0 on. */
   get retryCount(): number | null {
     const { retry_count } = this.payload
     return Number.isFinite(retry_count) && (retry_count as number) >= 0 ? Math.trunc(retry_count as number) : null

@@ -203,7 +203,7 @@ test('promote chooses another queue, deletes or postpones a job; without an answ
   expect(passed).toBe(3)
 })
 
-test('a due job whose queue has a name that no store can have runs in the queue default', async () => {
+test('a due job without a queue, or whose queue has a NUL, runs in the queue default', async () => {
   const { hq, work } = bench()
   const ran = new Collector<string>()
   hq.job('J', (_ctx, queue: string) => void ran.add(queue))

@@ -86,7 +86,7 @@ test('a plain job that its shard refuses is stored on another one, and later one
   expect(await sizes()).toEqual([4, 0])
   expect(pushed).toEqual([[1, 3], [1]])
   expect(warnings).toEqual([
-    'shard 2 of 2 refuses jobs (sqlite:1: the disk is full, nothing was stored): plain jobs are pushed to the other shards until it takes them',
+    'shard 2 of 2 refuses jobs (sqlite:1: the disk is full, nothing was stored): plain jobs are pushed to the other shards until it accepts jobs',
   ])
 })
 
@@ -186,7 +186,7 @@ test('a push that all shards refuse is refused, and none of them counts as refus
   expect(warnings).toEqual([])
 })
 
-test('a full queue, a wrong shard and a closed store send no job to another shard', async () => {
+test('a full queue, an invalid job and a closed store send no job to another shard', async () => {
   const { store, pushes, pushed } = await shards()
   for (const code of ['QUEUE_FULL', 'INVALID_JOB', 'STORE_CLOSED'] as const) {
     pushes[1] = refuse(new HighkiqError(code, 'no'))

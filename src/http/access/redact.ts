@@ -95,7 +95,7 @@ export class Redaction {
     try {
       return shown !== stringifyJson(member)
     } catch {
-      // It has too many levels for JSON, so what is shown is cut.
+      // The value has too many levels for JSON, so the page shows only a part of it.
       return true
     }
   }

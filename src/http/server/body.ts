@@ -155,7 +155,7 @@ export interface StreamItem {
 const PART_LINES = 1000
 const PART_BYTES = 10_000_000
 
-/** Yields each parsed line. A line has at most `lineLimit` bytes, and a part is hardly longer. */
+/** Yields each parsed line. A line has at most `lineLimit` bytes. A part ends with the line that reaches the limit. */
 export async function* readLines(
   chunks: AsyncIterable<Uint8Array>,
   lineLimit: number,
@@ -167,12 +167,12 @@ export async function* readLines(
   let length = 0
   const parseLine = (last: Uint8Array) => {
     const text = textOf(Buffer.concat([...rest, last])).trim()
+    bytes += length + last.length
     rest = []
     length = 0
     line++
     if (text === '') return undefined
     lines++
-    bytes += text.length
     const endsPart = lines >= PART_LINES || bytes >= Math.min(lineLimit, PART_BYTES)
     if (endsPart) lines = bytes = 0
     return { line, value: parsed(text, `line ${line}`), endsPart }

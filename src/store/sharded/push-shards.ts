@@ -4,9 +4,9 @@ import { messageOf } from '../../job/errors.ts'
 import type { PushItem } from '../contract.ts'
 import { jidIn, type Shard, type Shards, slotOf } from './shards.ts'
 
-/** For so long plain jobs are pushed to other shards after a shard has refused one. Then a job finds out whether it still does. */
+/** Milliseconds for which plain jobs avoid a shard after it has refused one. Then one job is pushed to it as a test. */
 const AVOIDED_MS = 1000
-/** A shard that refuses jobs again and again is logged at most so often. */
+/** Milliseconds between two warnings about the same shard. */
 const LOG_MS = 60_000
 
 /**
@@ -46,7 +46,7 @@ export class PushShards {
     const jid = jidIn(item.text)
     const own = this.#shards.of(jid)
     if (own.reachability.isReachable && !this.#avoids(own)) return own
-    return this.#pick(jid, this.#willing()) ?? this.#pick(jid, this.#shards.reachableNow) ?? own
+    return this.#pick(jid, this.#acceptingShards()) ?? this.#pick(jid, this.#shards.reachableNow) ?? own
   }
 
   /** Returns the shard to which a plain job is pushed after others have refused it; undefined if no shard is left, or the job has a key. */
@@ -54,11 +54,11 @@ export class PushShards {
     if (ownKeyOf(item) !== undefined) return undefined
     const isLeft = (shard: Shard) => !refusals.has(shard)
     const jid = jidIn(item.text)
-    return this.#pick(jid, this.#willing().filter(isLeft)) ?? this.#pick(jid, this.#shards.all.filter(isLeft))
+    return this.#pick(jid, this.#acceptingShards().filter(isLeft)) ?? this.#pick(jid, this.#shards.all.filter(isLeft))
   }
 
   /**
-   * Notes that a shard has stored jobs, one of which others have refused. So the jobs are right, and for a while plain jobs
+   * Notes that a shard has stored jobs, one of which others have refused. So the jobs are valid, and for a while plain jobs
    * are not pushed to those others.
    */
   stored(items: readonly PushItem[], shard: Shard, refusals?: ReadonlyMap<Shard, unknown>): void {
@@ -74,7 +74,7 @@ export class PushShards {
     this.#loggedAt.set(shard, now)
     const name = `shard ${shard.index + 1} of ${this.#shards.all.length}`
     this.#warn?.(
-      `${name} refuses jobs (${messageOf(thrown)}): plain jobs are pushed to the other shards until it takes them`,
+      `${name} refuses jobs (${messageOf(thrown)}): plain jobs are pushed to the other shards until it accepts jobs`,
     )
   }
 
@@ -88,7 +88,7 @@ export class PushShards {
     return false
   }
 
-  #willing(): Shard[] {
+  #acceptingShards(): Shard[] {
     return this.#shards.reachableNow.filter((shard) => !this.#avoidedUntil.has(shard))
   }
 

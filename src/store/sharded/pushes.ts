@@ -12,9 +12,9 @@ type Failure<Item> = Outcome<Item> & { thrown: unknown }
 export type ShardRefusals = ReadonlyMap<Shard, unknown>
 
 interface PushOptions<Item> {
-  /** Returns what a PushError names. */
+  /** Returns the item that a PushError lists. */
   itemOf?: (item: Item) => unknown
-  /** Returns the shard to which an item is pushed next; undefined if it has to stay where it belongs, or no shard is left. */
+  /** Returns the shard to which an item is pushed next; undefined if the item has a key, or no shard is left. */
   after?: (refusals: ShardRefusals, item: Item) => Shard | undefined
   /** Called with the items that a shard has stored, and the refusals of other shards that concern one of them. */
   stored?: (items: readonly Item[], shard: Shard, refusals: ShardRefusals) => void

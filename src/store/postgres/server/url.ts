@@ -67,7 +67,7 @@ export function readPostgresUrl(url: string): PostgresOptions {
   return { connectionString: parsed.href, schema, connections, pooling, url: shown }
 }
 
-/** Returns undefined for a malformed URL, also for one whose login the parser would take for another part. */
+/** Returns undefined for a malformed URL, and for one whose login the parser reads as host, path or query. */
 function parse(url: string): URL | undefined {
   // With fewer slashes, or more, the login is a part of the path.
   if (!/^[a-z]+:\/\/(?!\/\/)/i.test(url)) return undefined

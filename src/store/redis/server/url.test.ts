@@ -65,6 +65,8 @@ test('the password is never shown', () => {
   ]
   for (const url of malformed) expect(() => readRedisUrl(url)).toThrow(/^(?!.*secret)/s)
   expect(withoutPassword('sqlite:a@b.db')).toBe('sqlite:a@b.db')
+  expect(withoutPassword('secret@h:6379')).toBe('***@h:6379')
+  expect(withoutPassword('sqlite:a.db redsi://ann:secret@h')).not.toContain('secret')
 })
 
 test.each([
