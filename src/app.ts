@@ -18,8 +18,8 @@ import {
   type SqlPool,
   transactThrough,
 } from './client/app-transaction.ts'
-import type { BulkRequest, ClientChain, Pusher, Target } from './client/client.ts'
 import { Job } from './client/job.ts'
+import type { BulkRequest, ClientChain, Pusher, Target } from './client/pusher.ts'
 import type { PushRequest } from './client/request.ts'
 import type { ActiveJobSetOptions } from './client/set-options.ts'
 import { transact } from './client/transaction.ts'

@@ -44,9 +44,9 @@ export type { CancelAnswer, CancelOptions } from './cancellation/cancel.ts'
 // Jobs
 export type { PoolClientOf, SqlClient, SqlFunction, SqlPool, SqlPoolClient, SqlRows } from './client/app-transaction.ts'
 export type { BulkOptions, Rows as BulkRows } from './client/bulk.ts'
-export type { BulkRequest, ClientChain, ClientMiddleware, Pusher, Target as ViaTarget } from './client/client.ts'
 export type { Job, JobReturning } from './client/job.ts'
 export type { OrderedPushed } from './client/push-target.ts'
+export type { BulkRequest, ClientChain, ClientMiddleware, Pusher, Target as ViaTarget } from './client/pusher.ts'
 export type { PushOptions, PushRequest } from './client/request.ts'
 export type { ActiveJobSetOptions, SetOptions } from './client/set-options.ts'
 // What runs by the clock

@@ -1,11 +1,11 @@
-import { Chain, type Middleware } from '../job/chain.ts'
+import { Chain } from '../job/chain.ts'
 import { checkQueueName } from '../job/definition.ts'
 import { HighkiqError, invalidOption } from '../job/errors.ts'
 import { Override } from '../job/override.ts'
 import { type Payload, readPayload, type Wire } from '../job/payload.ts'
 import type { OnConflict } from '../job/unique.ts'
 import type { Store } from '../store/contract.ts'
-import { type Bulk, type BulkOptions, type BulkPlan, planBulk, type Rows } from './bulk.ts'
+import { type Bulk, type BulkPlan, planBulk } from './bulk.ts'
 import { JobWriter, type JobWriterOptions } from './job-writer.ts'
 import { promoted } from './promotion.ts'
 import type { ObservedPush, PushObserver } from './push-observer.ts'
@@ -18,12 +18,12 @@ import {
   type PushPipe,
   type PushTarget,
 } from './push-target.ts'
+import { type BulkRequest, ClientChain, type ClientMiddleware, type Pusher, type Target } from './pusher.ts'
 import type { Conflict } from './refused-push.ts'
 import {
   conflictOf,
   isUnique,
   isUniqueBy,
-  type NamedPushOptions,
   type PushOptions,
   type PushRequest,
   payloadOf,
@@ -44,42 +44,6 @@ export interface ClientOptions extends JobWriterOptions, Omit<RequestContext, 's
   /** Runs `work` with the values that came with a payload. */
   within: (payload: Payload, work: () => unknown) => unknown
 }
-
-/** A bulk push: jobs of one class that share all options. */
-export interface BulkRequest extends Omit<NamedPushOptions, 'jid'>, BulkOptions {
-  class: string
-  args: Rows
-  /** Any other members are copied into the payloads unchanged. */
-  [field: string]: unknown
-}
-
-/** Pushes jobs: a client, or one with further middleware. */
-export interface Pusher {
-  /** @returns the job's id; null when client middleware stopped it */
-  push(request: PushRequest): Promise<string | null>
-  /** @returns an id for each, in their order, null where client middleware stopped one */
-  pushBulk(request: BulkRequest): Promise<(string | null)[]>
-}
-
-export type ClientMiddleware = Middleware<Payload, Payload | null>
-
-/** Returns the payload to push; a falsy value stops the push. */
-export class ClientChain extends Chain<Payload, Payload | null> {
-  readonly #with: (links: readonly ClientMiddleware[]) => Pusher
-
-  constructor(pusherWith: (links: readonly ClientMiddleware[]) => Pusher) {
-    super()
-    this.#with = pusherWith
-  }
-
-  /** Returns a pusher with further middleware inside this chain. */
-  with(...links: ClientMiddleware[]): Pusher {
-    return this.#with(links)
-  }
-}
-
-/** Where to push: a store's URL, another app, or what `hq.via()` and `hq.client.with()` return. */
-export type Target = string | { readonly store: Store } | Pusher
 
 /** State that a client shares with those derived from it. */
 interface Shared {
