@@ -112,13 +112,13 @@ export class ShardedLimitStore implements LimitStore {
     const nexts = all.flatMap(({ answer }) => answer.nextMs ?? [])
     const rooms = new Map<string, number>()
     const elsewhere = new Map<string, number>()
-    for (const { shard, answer } of all) {
+    const postponing = all.flatMap(({ shard, answer }) => {
       const others = answer.limits.filter(({ name }) => this.#shards.of(name) !== shard)
       for (const one of answer.limits) addRoom(others.includes(one) ? elsewhere : rooms, one)
-      if (others.length === 0) continue
-      // This comes before the shard of the limit is asked: a slot that is released later moves the check forward.
-      nexts.push(await this.#postponeElsewhere(shard, others))
-    }
+      return others.length > 0 ? this.#postponeElsewhere(shard, others) : []
+    })
+    // This comes before the shard of the limit is asked: a slot that is released later moves the check forward.
+    nexts.push(...(await Promise.all(postponing)))
     const free = await this.#freeSlots([...elsewhere.keys()])
     for (const [name, room] of elsewhere) {
       // The shard of the jobs does not know which slots are used.

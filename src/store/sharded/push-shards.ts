@@ -61,10 +61,10 @@ export class PushShards {
    * Notes that a shard has stored jobs, one of which others have refused. So the jobs are valid, and for a while plain jobs
    * are not pushed to those others.
    */
-  stored(items: readonly PushItem[], shard: Shard, refusals?: ReadonlyMap<Shard, unknown>): void {
+  stored(items: readonly PushItem[], shard: Shard, refusals: ReadonlyMap<Shard, unknown>): void {
     if (this.#avoidedUntil.has(shard) && items.some((item) => ownKeyOf(item) === undefined))
       this.#avoidedUntil.delete(shard)
-    for (const [other, thrown] of refusals ?? []) this.#avoid(other, thrown)
+    for (const [other, thrown] of refusals) this.#avoid(other, thrown)
   }
 
   #avoid(shard: Shard, thrown: unknown): void {

@@ -11,6 +11,8 @@ type Failure<Item> = Outcome<Item> & { thrown: unknown }
 /** The shards that have certainly not stored an item, each with its error. */
 export type ShardRefusals = ReadonlyMap<Shard, unknown>
 
+const NO_REFUSALS: ShardRefusals = new Map()
+
 interface PushOptions<Item> {
   /** Returns the item that a PushError lists. */
   itemOf?: (item: Item) => unknown
@@ -87,7 +89,7 @@ function regroup<Item>(
   return moved
 }
 
-/** Makes an answer of a failure whose other items have gone to other shards, if the store has stored or refused each that is left. */
+/** Turns a failure into an answer when each item that is left is known to be stored or refused. */
 function answeredIfKnown<Item>(one: Outcome<Item>, itemOf: (item: Item) => unknown): Outcome<Item> {
   const parts = 'thrown' in one && one.thrown instanceof PushError ? one.thrown.parts : undefined
   const refused = (parts?.refusals ?? []) as readonly RefusedPush[]
@@ -112,6 +114,11 @@ function noteStored<Item>(
 ): void {
   for (const one of outcomes) {
     if ('thrown' in one) continue
+    // Nearly all pushes are stored at once.
+    if (one.refused.length === 0 && refusals.size === 0) {
+      stored(one.items, one.shard, NO_REFUSALS)
+      continue
+    }
     const refused = new Set<unknown>(one.refused.map(({ item }) => item))
     const items = one.items.filter((item) => !refused.has(itemOf(item)))
     if (items.length > 0) stored(items, one.shard, new Map(items.flatMap((item) => [...(refusals.get(item) ?? [])])))
@@ -139,7 +146,7 @@ function combined<Item>(
     refusals.push(...((own?.parts?.refusals ?? []) as RefusedPush[]))
     if (own ? own.maybePushed : !(one.thrown instanceof HighkiqError)) {
       isUnsure = true
-      // Others of its items are on another shard by now.
+      // Its other items were pushed to another shard.
       for (const item of own?.parts?.stored ?? []) if (all.has(item)) stored.add(item)
       for (const item of own?.parts?.notStored ?? []) if (all.has(item)) notStored.add(item)
     } else for (const item of all) notStored.add(item)
