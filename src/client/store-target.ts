@@ -11,7 +11,7 @@ import {
   NOTHING_REFUSED,
   type PushItem,
   type RefusedPush,
-  refuseLocked,
+  refuseUniqueMembers,
   type Store,
   type TrackedPush,
 } from '../store/contract.ts'
@@ -76,7 +76,7 @@ export class StoreTarget extends DirectTarget {
 
   async putBatch(push: BatchPush): Promise<BatchRefusal | readonly RefusedPush[]> {
     // Before the first of several steps is stored.
-    if (this.#storeOf().shardUrls) refuseLocked(push)
+    if (this.#storeOf().shardUrls) refuseUniqueMembers(push)
     const put = () => this.#storeOf().batches.push(push, this.#now())
     await this.#recording.refreshed()
     if (this.#recording.mayBeOn()) addBatchEvents(push, this.#now())

@@ -7,7 +7,7 @@ import type { AppPort } from '../app/port.ts'
 import { within } from '../job/wait.ts'
 import type { CronRecord } from '../store/contract.ts'
 import { Periodic } from '../worker/background-service.ts'
-import { type Entry, readSchedule, readShown, refuseLocked } from './entry.ts'
+import { type Entry, readSchedule, readShown, refuseUniqueEntry } from './entry.ts'
 import { Ticks } from './ticks.ts'
 
 /** A definition is valid for this many leases. Its process renews it three times within that. */
@@ -117,7 +117,7 @@ export class CronClock extends Periodic {
   async #define(state: State): Promise<void> {
     const { store, now, log } = this.#app
     const { entry, wasCurrent } = state
-    refuseLocked(entry, store)
+    refuseUniqueEntry(entry, store)
     const { name, text } = entry
     const [record] = await store.crons.list([name])
     const again = performance.now() + (this.#lifeSeconds * 1000) / 3

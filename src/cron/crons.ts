@@ -15,7 +15,7 @@ import {
   type Runnable,
   readSchedule,
   readShown,
-  refuseLocked,
+  refuseUniqueEntry,
 } from './entry.ts'
 import { isRunGone, lockOf, requestOf, runOf } from './run.ts'
 
@@ -164,7 +164,7 @@ export class Cron {
     // A test mode takes the job as a push, and has no locks of entries.
     if (own && client.testing.current) return client.push(await requestOf(own, now(), jid))
     const store = this.#app.store
-    if (own) refuseLocked(own, store)
+    if (own) refuseUniqueEntry(own, store)
     for (let tries = 0; tries < TRIES; tries++) {
       const { text, tick, pushedAt } = await this.#record()
       const run = own ?? this.#asShown(text)

@@ -108,7 +108,7 @@ export function entryOf(
 }
 
 /** Checks that the job of an entry has no lock if the store is sharded. @throws INVALID_OPTION */
-export function refuseLocked({ name, shown: { job, unique } }: Entry, { shardUrls }: Store): void {
+export function refuseUniqueEntry({ name, shown: { job, unique } }: Entry, { shardUrls }: Store): void {
   if (!unique || !shardUrls) return
   throw invalidOption(
     `cron ${name}: with shards, the job of an entry can't be unique, because its lock may be on another shard: give ${job}.set({ unique: false }), and overlap: 'skip' if its runs must exclude each other`,

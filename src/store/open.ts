@@ -103,6 +103,7 @@ const SQLITE_OPTIONS: Readonly<Record<string, OptionKind>> = {
   maxMegabytes: [(value) => Number(value) >= 0, 'a number of megabytes'],
 }
 
+/** Returns the path of the file that a SQLite URL names. @throws INVALID_OPTION */
 function pathOf(location: string): string {
   if (!location.startsWith('//')) return location
   try {

@@ -127,11 +127,11 @@ export interface BatchPush {
 }
 
 /**
- * Checks a push to shards. A batch has its members on one shard, and a member may have no other lock than that of its jid, which may
- * be on another one.
+ * Refuses unique members of a batch on shards: all members are on one shard, and the lock of a unique one may be on another.
+ * A lock by its jid is allowed.
  * @throws INVALID_OPTION
  */
-export function refuseLocked({ members }: BatchPush): void {
+export function refuseUniqueMembers({ members }: BatchPush): void {
   const locked = members.find(({ id, item }) => item?.unique?.claims.some(({ key }) => !key.endsWith(id)))
   if (!locked) return
   const name = (readPayload(locked.item?.text ?? '') ?? { class: locked.id }).class

@@ -7,7 +7,7 @@ import {
   type BatchPush,
   type BatchRecord,
   type BatchStore,
-  refuseLocked,
+  refuseUniqueMembers,
 } from '../contract.ts'
 import { byBytes, pageThrough } from './pages.ts'
 import { type Shards, slotOf } from './shards.ts'
@@ -26,7 +26,7 @@ export class ShardedBatchStore implements BatchStore {
   readonly push: BatchStore['push'] = (push, now) => {
     const [bid = ''] = bidsOf(push)
     checkTogether(push, slotOf(bid))
-    refuseLocked(push)
+    refuseUniqueMembers(push)
     return this.#of(bid).push(push, now)
   }
 

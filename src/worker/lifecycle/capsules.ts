@@ -132,7 +132,7 @@ export class Capsules implements Executor {
     const [areRequeued] = await Promise.all(
       this.#fetchers.map((fetcher, i) => fetcher.stop(i === 0 ? requeued : [], signal)),
     )
-    // It is not known which of them the store has requeued.
+    // The store may have requeued some of them.
     if (!areRequeued) return []
     for (const { settlement } of requeued) {
       const { queue, move } = settlement
